@@ -1,0 +1,252 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+const (
+	width     = 80
+	nameWidth = 18 // longest arm name shown whole in a table
+	maxLines  = 12 // lines of the list of failed attempts
+)
+
+// WriteText prints the report for a terminal of 80 columns.
+func (r Report) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if len(r.Cohorts) == 0 {
+		fmt.Fprintln(b, "no cohort in this database")
+	}
+	for i, c := range r.Cohorts {
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
+		c.writeText(b)
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+func (c Cohort) writeText(w io.Writer) {
+	head := clean(c.Study)
+	if c.Simulated {
+		head += "   SIMULATED"
+	}
+	for _, f := range c.Fixtures {
+		head += "   " + clean(f.Task) + " " + f.Version
+	}
+	head += "   scaffold " + short(c.Scaffold) + "   order " + c.Order
+	fmt.Fprintln(w, wrap(head, ""))
+	fmt.Fprintln(w)
+	c.countTable(w)
+	fmt.Fprintln(w)
+	c.speedTable(w)
+	fmt.Fprintln(w)
+	c.grid(w)
+	c.failures(w)
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(w, wrap("WARNING  "+clean(warning), "         "))
+	}
+	c.unknowns(w)
+}
+
+func (c Cohort) countTable(w io.Writer) {
+	t := newTable("arm", "planned", "complete", "invalid", "not run", "functional", "delivered")
+	for _, name := range c.ArmOrder {
+		a := c.Arms[name]
+		t.AppendRow(table.Row{label(name), a.Planned, a.Complete, a.Invalid, a.NotRun + a.Ungraded, score(a.Functional, a), score(a.Delivered, a)})
+	}
+	render(w, t)
+}
+
+// score prints a count out of the complete cells; where no score is to be made,
+// the count alone.
+func score(n int, a Arm) string {
+	switch {
+	case a.Complete == 0:
+		return "n/a"
+	case !a.Scored:
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d/%d", n, a.Complete)
+}
+
+func (c Cohort) speedTable(w io.Writer) {
+	t := newTable("arm", "decode t/s", "task t/s", "tokens", "decode s", "task s", "s/deliv")
+	for _, name := range c.ArmOrder {
+		a := c.Arms[name]
+		t.AppendRow(table.Row{label(name), number(a.DecodeTPS, 1), number(a.TaskOutputTPS, 1), whole(a.NativeOutputTokens),
+			number(a.DecodeSeconds, 1), number(a.TaskSeconds, 1), number(a.SecondsPerDelivered, 0)})
+	}
+	render(w, t)
+	fmt.Fprintln(w, "decode t/s = tokens / decode s, both the engine's; task t/s = tokens / task s")
+}
+
+// grid shows each cell's outcome, a column a task and seed.
+func (c Cohort) grid(w io.Writer) {
+	type column struct {
+		task         string
+		seed, repeat int
+	}
+	var columns []column
+	mark := map[string]map[column]string{}
+	for _, a := range c.Attempts {
+		col := column{a.Task, a.Seed, a.Repeat}
+		if !slices.Contains(columns, col) {
+			columns = append(columns, col)
+		}
+		if mark[a.Arm] == nil {
+			mark[a.Arm] = map[column]string{}
+		}
+		if m := mark[a.Arm][col]; m == "" || a.Counts {
+			mark[a.Arm][col] = outcome(a)
+		}
+	}
+	slices.SortFunc(columns, func(a, b column) int {
+		if a.task != b.task {
+			return strings.Compare(a.task, b.task)
+		}
+		if a.seed != b.seed {
+			return a.seed - b.seed
+		}
+		return a.repeat - b.repeat
+	})
+	if len(columns) == 0 {
+		return
+	}
+	for start := 0; start < len(columns); {
+		end := start
+		task := columns[start].task
+		for end < len(columns) && columns[end].task == task && end-start < 15 {
+			end++
+		}
+		header := []any{clean(task) + " seed"}
+		for _, col := range columns[start:end] {
+			h := fmt.Sprint(col.seed)
+			if col.repeat > 1 {
+				h += fmt.Sprintf("/%d", col.repeat)
+			}
+			header = append(header, h)
+		}
+		t := newTable(header...)
+		for _, name := range c.ArmOrder {
+			row := table.Row{label(name)}
+			for _, col := range columns[start:end] {
+				m := mark[name][col]
+				if m == "" {
+					m = "."
+				}
+				row = append(row, m)
+			}
+			t.AppendRow(row)
+		}
+		render(w, t)
+		start = end
+	}
+	fmt.Fprintln(w, "D delivered, F functional but not delivered, - not functional, ! invalid, ? not")
+	fmt.Fprintln(w, "graded yet, . not run")
+	fmt.Fprintln(w)
+}
+
+func outcome(a Attempt) string {
+	switch {
+	case !a.Counts:
+		return "!"
+	case a.Functional == nil:
+		return "?"
+	case *a.Delivered:
+		return "D"
+	case *a.Functional:
+		return "F"
+	}
+	return "-"
+}
+
+// failures lists what kept attempts from being delivered.
+func (c Cohort) failures(w io.Writer) {
+	n := 0
+	for _, a := range c.Attempts {
+		if a.Delivered != nil && *a.Delivered {
+			continue
+		}
+		if n++; n > maxLines {
+			continue
+		}
+		line := fmt.Sprintf("%s %s seed %d: ", clean(a.Arm), clean(a.Task), a.Seed)
+		if a.Stop == "" {
+			line += "the runner ended in it"
+		} else {
+			line += a.Stop
+		}
+		if a.ChecksTotal != nil {
+			line += fmt.Sprintf(", %d/%d checks", *a.ChecksPassed, *a.ChecksTotal)
+		}
+		if len(a.FailedChecks) > 0 {
+			line += ", failed " + strings.Join(a.FailedChecks, " ")
+		}
+		if len(a.Flags) > 0 {
+			line += ", " + strings.Join(a.Flags, " ")
+		}
+		if !a.Counts && a.StopMessage != "" {
+			line += ": " + clean(a.StopMessage)
+		}
+		fmt.Fprintln(w, wrap(line, "  "))
+	}
+	if n > maxLines {
+		fmt.Fprintf(w, "… and %d more attempts not delivered; --format json has all\n", n-maxLines)
+	}
+	if n > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// unknowns names the figures that are n/a, each reason once.
+func (c Cohort) unknowns(w io.Writer) {
+	why := map[string][]string{}
+	for _, name := range c.ArmOrder {
+		for figure, reason := range c.Arms[name].NA {
+			if figure == "draft_tokens" {
+				continue // printed nowhere in text
+			}
+			key := clean(name) + ": " + reason
+			why[key] = append(why[key], figure)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(why)) {
+		figures := why[key]
+		slices.Sort(figures)
+		fmt.Fprintln(w, wrap("n/a      "+key+" ("+strings.Join(figures, ", ")+")", "         "))
+	}
+}
+
+func newTable(header ...any) table.Writer {
+	t := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	t.AppendHeader(table.Row(header))
+	configs := make([]table.ColumnConfig, 0, len(header))
+	for i := 1; i < len(header); i++ {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+	return t
+}
+
+// render prints a table without trailing blanks.
+func render(w io.Writer, t table.Writer) {
+	for line := range strings.SplitSeq(t.Render(), "\n") {
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+}
