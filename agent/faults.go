@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/bench"
+)
+
+// transient faults may be gone after a wait. Our own idle limit is not one: a call
+// that stalled once would only cost its time again.
+func transient(f bench.EngineFault) bool {
+	switch f {
+	case bench.FaultUnreachable, bench.FaultCut, bench.FaultServer, bench.FaultLoading, bench.FaultRateLimited:
+		return true
+	}
+	return false
+}
+
+// pause is the wait before retry n (from 1): what the server asked for, within
+// bounds, else a growing one.
+func pause(fault *bench.EngineError, n int) time.Duration {
+	busy := fault.Fault == bench.FaultRateLimited || fault.Fault == bench.FaultLoading
+	if busy && fault.RetryAfter > 0 {
+		return min(fault.RetryAfter, maxServerWait)
+	}
+	d := quickBackoff
+	if busy {
+		d = slowBackoff
+	}
+	for range n - 1 {
+		d *= backoffFactor
+	}
+	return d
+}
+
+// backOff waits before a retry. The lost call and the wait are no task time.
+func (a *attempt) backOff(ctx context.Context, fault *bench.EngineError, lost time.Duration) (*bench.Stop, error) {
+	a.result.Retries++
+	d := pause(fault, a.result.Retries)
+	start := time.Now()
+	err := wait(ctx, d)
+	took := time.Since(start)
+	a.clock.replace(lost+took, 0)
+	if stepErr := a.step(ctx, bench.Step{
+		Turn: a.result.Turns + 1, Kind: bench.StepRetry, OK: err == nil, Start: start, Elapsed: took,
+		Answer: fmt.Sprintf("%s; waited %s before retry %d of %d", describeFault(fault), seconds(took), a.result.Retries, engineRetries),
+	}); stepErr != nil {
+		return nil, stepErr
+	}
+	if err != nil {
+		return a.ended(ctx), nil
+	}
+	return nil, nil
+}
+
+func describeFault(fault *bench.EngineError) string { return show([]byte(fault.Error()), 0, 1000).text }
+
+// faultStop is the end that an engine fault makes.
+func (a *attempt) faultStop(fault *bench.EngineError) *bench.Stop {
+	words := describeFault(fault)
+	switch fault.Fault {
+	case bench.FaultContextExceeded:
+		return contextStop(fault, words)
+	case bench.FaultIdle:
+		limit := seconds(a.job.Limits.IdleSeconds)
+		return &bench.Stop{
+			Reason: bench.StopEngineLost, Limit: "idle_seconds", Value: limit,
+			Message: fmt.Sprintf("the engine was silent for longer than the limit idle_seconds %s: %s", limit, words),
+		}
+	}
+	if transient(fault.Fault) {
+		return &bench.Stop{Reason: bench.StopEngineLost, Message: fmt.Sprintf("the engine was lost after %s: %s",
+			countedRetries(a.result.Retries), words)}
+	}
+	return &bench.Stop{Reason: bench.StopEngineRejected, Message: "the engine refused the request or spoke another protocol: " + words}
+}
+
+func countedRetries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}
+
+func contextStop(fault *bench.EngineError, words string) *bench.Stop {
+	prompt, size := "an unknown number of tokens", "unknown"
+	if fault.PromptTokens != nil {
+		prompt = tokens(*fault.PromptTokens)
+	}
+	if fault.ContextSize != nil {
+		size = tokens(*fault.ContextSize)
+	}
+	return &bench.Stop{
+		Reason: bench.StopContextExceeded, Limit: "context", Value: size, Reached: prompt,
+		Message: fmt.Sprintf("the prompt of %s does not fit the server's context (n_ctx %s): %s", prompt, size, words),
+	}
+}
