@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/agent"
+	"assay/internal/bench"
+	"assay/tasks"
+)
+
+// attempt makes one try at a cell: start row, workspace, agent, export, end row,
+// grading queued.
+func (x *execution) attempt(ctx context.Context, engine Engine, cell bench.PlannedCell, more bool) error {
+	work, err := x.job.Work(cell)
+	if err != nil {
+		return err
+	}
+	box, boxErr := x.boxes.take(ctx)
+	if ctx.Err() != nil {
+		if box != nil {
+			_ = box.Close() // the run is over; a box without its runner ends by itself
+		}
+		return ErrInterrupted
+	}
+	start := bench.AttemptStart{Worker: x.Worker, Observed: engine.Observed(), Start: time.Now()}
+	if box != nil {
+		defer box.Close()
+		start.Environment = box.Environment()
+	}
+	id, err := x.Recorder.BeginAttempt(ctx, x.job.Cohort, cell, start)
+	if err != nil {
+		return err
+	}
+	if err := x.event(bench.Event{Kind: bench.EventAttemptStarted, Cell: &cell.Cell, Attempt: id}); err != nil {
+		return err
+	}
+	if more {
+		x.boxes.next()
+	}
+	sums := &tally{AttemptRow: bench.AttemptRow{ID: id, Cell: cell.Cell, Simulated: start.Observed.Simulated}}
+	end, err := x.work(ctx, sums, engine, box, boxErr, cell, work)
+	if err != nil {
+		return err
+	}
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if err := x.Recorder.EndAttempt(rctx, id, end); err != nil {
+		return err
+	}
+	stop := end.Result.Stop
+	sums.end(end)
+	if err := x.event(bench.Event{Kind: bench.EventAttemptEnded, Cell: &cell.Cell, Attempt: id, Row: &sums.AttemptRow,
+		Message: fmt.Sprintf("%s: %s", stop.Reason, stop.Message)}); err != nil {
+		return err
+	}
+	if stop.Reason.Invalid() {
+		x.stops[cell.Arm] = stop.Message
+		if stop.Reason == bench.StopInterrupted {
+			return ErrInterrupted
+		}
+		return x.afterInvalid(ctx, cell.Arm, engine, stop)
+	}
+	return x.gradings.add(grading{cell: cell, row: sums.AttemptRow})
+}
+
+// work lets the agent at the workspace and freezes what it left.
+func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Box, boxErr error, cell bench.PlannedCell, w Work) (bench.AttemptEnd, error) {
+	lost := func(what string, err error) bench.AttemptEnd {
+		reason := bench.StopSandboxLost
+		if ctx.Err() != nil {
+			reason = bench.StopInterrupted
+		}
+		return bench.AttemptEnd{End: time.Now(), Result: bench.AgentResult{Stop: bench.Stop{Reason: reason, Message: fmt.Sprintf("%s: %v", what, err)}}}
+	}
+	if boxErr != nil {
+		return lost("the box could not be started", boxErr), nil
+	}
+	if err := box.Put(ctx, w.Task.Workspace); err != nil {
+		return lost("the workspace could not be laid", err), nil
+	}
+	arm := x.arms[cell.Arm]
+	result, err := agent.Run(ctx, agent.Job{
+		Instruction:    w.Task.Instruction,
+		Limits:         x.job.Limits,
+		Seed:           bench.SamplerSeed(cell.Seed, cell.Repeat),
+		Replay:         arm.Replay,
+		Reminder:       x.job.Reminder,
+		ContextPerSlot: engine.Observed().ContextPerSlot,
+	}, engine, box, transcript{x.Recorder, sums})
+	if err != nil {
+		return bench.AttemptEnd{}, err
+	}
+	end := bench.AttemptEnd{Result: result}
+	if result.Stop.Reason != bench.StopSandboxLost {
+		ectx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		e, err := box.Export(ectx, bench.DefaultExportLimits())
+		switch {
+		case err == nil:
+			c := bench.NewCandidate(e)
+			end.Candidate = &c
+			end.ProtectedTouched = tasks.Touched(w.Task, e.Tree)
+		case !result.Stop.Reason.Invalid():
+			end.Result.Stop = bench.Stop{Reason: bench.StopSandboxLost, Message: fmt.Sprintf("the workspace could not be exported after the agent stopped (%s): %v", result.Stop.Reason, err)}
+		}
+	}
+	end.End = time.Now()
+	return end, nil
+}
+
+// afterInvalid parks an arm whose server is gone, rather than spend every cell
+// on it.
+func (x *execution) afterInvalid(ctx context.Context, arm string, engine Engine, stop bench.Stop) error {
+	switch stop.Reason {
+	case bench.StopEngineRejected, bench.StopEngineChanged:
+		return x.park(arm, errors.New(stop.Message))
+	case bench.StopEngineLost:
+		octx, cancel := context.WithTimeout(ctx, 15*time.Second)
+		defer cancel()
+		if _, err := engine.Observe(octx); err != nil {
+			return x.park(arm, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/bench"
+)
+
+// execution is the state of one Run.
+type execution struct {
+	*Runner
+	job      Job
+	states   []bench.CellState
+	drain    <-chan struct{}
+	arms     map[string]bench.Arm
+	engines  map[string]Engine
+	fault    map[string]error  // arms that are parked
+	stops    map[string]string // last invalid stop of an arm
+	boxes    *boxAhead
+	gradings *gradings
+	drained  bool
+}
+
+func newExecution(ctx context.Context, r *Runner, job Job, states []bench.CellState, drain <-chan struct{}) *execution {
+	x := &execution{
+		Runner: r, job: job, states: states, drain: drain,
+		arms: map[string]bench.Arm{}, engines: map[string]Engine{}, fault: map[string]error{}, stops: map[string]string{},
+		boxes: newBoxAhead(ctx, r.Boxes),
+	}
+	for _, a := range job.Arms {
+		x.arms[a.Name] = a
+	}
+	x.gradings = newGradings(ctx, x)
+	return x
+}
+
+func (x *execution) close() {
+	x.boxes.close()
+	for _, e := range x.engines {
+		_ = e.Close() // idle connections of a client; there is nothing to lose
+	}
+}
+
+// event records and announces e.
+func (x *execution) event(e bench.Event) error {
+	e.Time = time.Now()
+	e.Planned = len(x.states)
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	if err := x.Recorder.AddEvent(ctx, x.job.Cohort, e); err != nil {
+		return err
+	}
+	if x.Notify != nil {
+		x.Notify(e)
+	}
+	return nil
+}
+
+func (x *execution) asked() bool {
+	select {
+	case <-x.drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// cells runs what is left of the plan in its order.
+func (x *execution) cells(ctx context.Context) error {
+	for _, s := range x.states {
+		if s.Counting != 0 && !s.Graded && s.Faults <= x.job.Limits.InvalidRetries {
+			row := bench.AttemptRow{ID: s.Counting, Cell: s.Cell.Cell, Ended: true, Counts: true, Candidate: s.Candidate, Rejected: s.Rejected}
+			if err := x.gradings.add(grading{cell: s.Cell, row: row}); err != nil {
+				return err
+			}
+		}
+	}
+	last := ""
+	for i, s := range x.states {
+		if s.Counting != 0 || s.Invalid > x.job.Limits.InvalidRetries || x.fault[s.Cell.Arm] != nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
+		if x.asked() {
+			x.drained = true
+			return x.event(bench.Event{Kind: bench.EventDraining, Message: "stopped before " + s.Cell.Cell.String() + ", as asked"})
+		}
+		if !x.job.Overlap && last != "" && last != s.Cell.Arm {
+			if err := x.gradings.wait(); err != nil {
+				return err
+			}
+		}
+		last = s.Cell.Arm
+		if err := x.gradings.failed(); err != nil {
+			return err
+		}
+		engine, err := x.engine(ctx, s.Cell.Arm)
+		if err != nil {
+			return err
+		}
+		if engine == nil {
+			continue
+		}
+		if err := x.attempt(ctx, engine, s.Cell, x.more(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more reports whether a cell after i will need a box.
+func (x *execution) more(i int) bool {
+	for _, s := range x.states[i+1:] {
+		if s.Counting == 0 && s.Invalid <= x.job.Limits.InvalidRetries && x.fault[s.Cell.Arm] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// engine returns the open engine of an arm, or nil where the arm is parked.
+func (x *execution) engine(ctx context.Context, arm string) (Engine, error) {
+	if e := x.engines[arm]; e != nil {
+		return e, nil
+	}
+	e, err := x.Engines.Open(ctx, x.arms[arm])
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ErrInterrupted
+		}
+		return nil, x.park(arm, err)
+	}
+	x.engines[arm] = e
+	return e, x.event(bench.Event{Kind: bench.EventArmReady, Message: describe(arm, e.Observed())})
+}
+
+// park leaves the remaining cells of an arm alone.
+func (x *execution) park(arm string, err error) error {
+	x.fault[arm] = err
+	return x.event(bench.Event{Kind: bench.EventArmFailed, Message: fmt.Sprintf("arm %s: %v; its remaining cells are not run", arm, err)})
+}
+
+func describe(arm string, o bench.Observed) string {
+	s := fmt.Sprintf("arm %s: %s", arm, o.Kind)
+	if o.Build != "" {
+		s += " " + o.Build
+	}
+	if o.Model != "" {
+		s += ", model " + o.Model
+	}
+	if o.ContextPerSlot != nil {
+		s += fmt.Sprintf(", %d tokens of context per slot", *o.ContextPerSlot)
+	}
+	if o.Simulated {
+		s += " (simulated)"
+	}
+	return s
+}
+
+// summary reads the states again: what the record says is what was done.
+func (x *execution) summary(ctx context.Context) (Summary, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	states, err := x.Recorder.CellStates(ctx, x.job.Cohort)
+	if err != nil {
+		return Summary{}, err
+	}
+	sum := Summary{Planned: len(states), ArmFault: x.fault, Stops: x.stops, Drained: x.drained}
+	for _, s := range states {
+		switch {
+		case s.Counting != 0 && s.Graded:
+			sum.Complete++
+		case s.Tries == 0:
+			sum.NotRun++
+		default:
+			sum.Invalid++
+		}
+	}
+	return sum, nil
+}
