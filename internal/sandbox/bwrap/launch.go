@@ -1,0 +1,156 @@
+package bwrap
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/internal/sandbox"
+)
+
+// Uids that boxes get when root opens them: in the range that Debian leaves to
+// the local administrator, each box its own as far as they go.
+const (
+	firstUID = 59000
+	uids     = 1000
+)
+
+// closeTime is how long a box may take to end after its stream was closed.
+const closeTime = time.Second
+
+// conn is the stream to one box and the bwrap process that holds it.
+type conn struct {
+	in     *os.File // to the supervisor
+	out    *os.File // from it
+	said   *tail
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when bwrap was collected
+	child  chan int      // pid of the supervisor as we see it; of one
+	finish func() error
+}
+
+// launch starts bwrap.
+func (f *Factory) launch(o sandbox.Options) (*conn, error) {
+	var files []*os.File // theirs, closed here in any case
+	defer func() {
+		for _, file := range files {
+			_ = file.Close()
+		}
+	}()
+	var ours []*os.File
+	var err error
+	add := func(weWrite bool) *os.File {
+		if err != nil {
+			return nil
+		}
+		var r, w *os.File
+		if r, w, err = os.Pipe(); err != nil {
+			return nil
+		}
+		if !weWrite {
+			r, w = w, r
+		}
+		files, ours = append(files, r), append(ours, w)
+		return w
+	}
+	stdin, stdout, stderr, filter, info := add(true), add(false), add(false), add(true), add(false)
+	if err == nil {
+		_, err = filter.Write(f.filter) // far below the size of a pipe
+	}
+	if err != nil {
+		closeAll(ours)
+		return nil, fmt.Errorf("make the streams of a box: %w", err)
+	}
+	cmd := exec.Command(f.bwrap, args(f.root.Path, o)...)
+	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
+	cmd.ExtraFiles = []*os.File{f.program, files[3], files[4]}
+	if f.asRoot {
+		id := uint32(firstUID + (uint32(os.Getpid())+f.opened.Add(1))%uids)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+	}
+	if err := cmd.Start(); err != nil {
+		closeAll(ours)
+		return nil, fmt.Errorf("start %s: %w", f.bwrap, err)
+	}
+	_ = filter.Close()
+	c := &conn{in: stdin, out: stdout, said: &tail{}, cmd: cmd, ended: make(chan struct{}), child: make(chan int, 1)}
+	c.finish = sync.OnceValue(c.shut)
+	go c.watch(stderr, info)
+	return c, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// watch collects bwrap, what it says, and which process it made.
+func (c *conn) watch(stderr, info *os.File) {
+	defer close(c.ended)
+	var i struct {
+		Child int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(io.LimitReader(info, 4<<10)).Decode(&i); err == nil && i.Child > 1 {
+		c.child <- i.Child
+	}
+	_ = info.Close()
+	_, _ = io.Copy(c.said, stderr)
+	_ = stderr.Close()
+	_ = c.cmd.Wait() // why it ended stands in what it said
+}
+
+func (c *conn) Read(b []byte) (int, error) { return c.out.Read(b) }
+
+// Write gives up on a supervisor that reads nothing for long.
+func (c *conn) Write(b []byte) (int, error) {
+	if err := c.in.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return 0, err
+	}
+	return c.in.Write(b)
+}
+
+// Diagnosis is what bwrap and the supervisor said.
+func (c *conn) Diagnosis() string { return c.said.String() }
+
+// Close ends the box: the supervisor ends with its stdin, the rest with it.
+func (c *conn) Close() error { return c.finish() }
+
+func (c *conn) shut() error {
+	_ = c.in.Close()
+	defer c.out.Close()
+	if c.wait() {
+		return nil
+	}
+	select {
+	case pid := <-c.child:
+		// bwrap, which collects it, still runs: the number is still its own.
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		if c.wait() {
+			return nil
+		}
+	default:
+	}
+	_ = c.cmd.Process.Kill()
+	if c.wait() {
+		return nil
+	}
+	return fmt.Errorf("box of process %d did not end", c.cmd.Process.Pid)
+}
+
+func (c *conn) wait() bool {
+	timer := time.NewTimer(closeTime)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

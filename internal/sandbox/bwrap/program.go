@@ -1,0 +1,78 @@
+package bwrap
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"assay/internal/sandbox"
+
+	"golang.org/x/sys/unix"
+)
+
+// program opens the running program. The box executes it by descriptor, so
+// neither the folders above it nor the root tree matter. When the box has
+// another uid, which may not execute the file itself, it is a copy in memory.
+func program(otherUID bool) (*os.File, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if !otherUID || st.Mode().Perm()&0o005 == 0o005 {
+		return f, nil
+	}
+	defer f.Close()
+	return inMemory(f)
+}
+
+func inMemory(f *os.File) (*os.File, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("assay", flags|unix.MFD_EXEC)
+	if err == unix.EINVAL { // a kernel before 6.3, where all of them may be executed
+		fd, err = unix.MemfdCreate("assay", flags)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	m := os.NewFile(uintptr(fd), "assay")
+	if _, err = io.Copy(m, f); err == nil {
+		err = m.Chmod(0o755)
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(m.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		_ = m.Close()
+		return nil, fmt.Errorf("copy the program into memory: %w", err)
+	}
+	return m, nil
+}
+
+// reachable refuses a path that a uid without rights cannot use.
+func reachable(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return &sandbox.UnavailableError{Problem: fmt.Sprintf("%s cannot be used: %v", path, err), Cure: "build it again or set ASSAY_CACHE to another folder"}
+	}
+	for p := real; ; p = filepath.Dir(p) {
+		st, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		if st.Mode().Perm()&0o001 == 0 {
+			return &sandbox.UnavailableError{
+				Problem: fmt.Sprintf("%s cannot be reached by the ordinary user that boxes run as: %s has mode %04o", real, p, st.Mode().Perm()),
+				Cure:    fmt.Sprintf("run chmod o+x %s, or set ASSAY_CACHE to a folder that everybody can enter, such as /var/cache/assay", p),
+			}
+		}
+		if p == filepath.Dir(p) {
+			return nil
+		}
+	}
+}
