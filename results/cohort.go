@@ -13,8 +13,9 @@ import (
 )
 
 // EnsureCohort writes a plan down and returns its cohort. A plan with the same
-// study digest, scaffold and cells (keys, arm names and fixtures) is the same
-// cohort, in the order of its first writing. Another plan is a new cohort, which
+// study name, order, scaffold and cells (keys, arm names and fixtures) is the
+// same cohort: a comment or an address that changed in the study file does not
+// make another. Another plan is a new cohort, which
 // shares the cells that have an equal key, and with them their attempts.
 func (s *Store) EnsureCohort(ctx context.Context, p bench.CohortPlan) (id int64, err error) {
 	identity, err := identify(p)
@@ -93,7 +94,7 @@ func identify(p bench.CohortPlan) (string, error) {
 	}
 	slices.Sort(lines)
 	h := sha256.New()
-	fmt.Fprintf(h, "cohort 1\n%q %q\n", p.StudyDigest, p.Scaffold)
+	fmt.Fprintf(h, "cohort 1\n%q %q %q\n", p.Study, p.Order, p.Scaffold)
 	for _, l := range lines {
 		h.Write([]byte(l))
 	}

@@ -29,10 +29,12 @@ func TestEnsureCohort(t *testing.T) {
 		{"other version of assay", change(func(p *bench.CohortPlan) { p.Assay = "v9" }), true},
 		{"other order of cells", change(func(p *bench.CohortPlan) { p.Cells[0], p.Cells[3] = p.Cells[3], p.Cells[0] }), true},
 		{"more cells", plan(5), false},
-		{"other study", change(func(p *bench.CohortPlan) { p.StudyDigest = "x" }), false},
+		{"other study", change(func(p *bench.CohortPlan) { p.Study = "x" }), false},
+		{"other order", change(func(p *bench.CohortPlan) { p.Order = "blocked" }), false},
+		{"same study, other text", change(func(p *bench.CohortPlan) { p.StudyDigest, p.StudyText = "x", []byte("# moved") }), true},
 		{"other scaffold", change(func(p *bench.CohortPlan) { p.Scaffold = "x" }), false},
 		{"other fixture", change(func(p *bench.CohortPlan) { p.Cells[1].FixtureDigest = "x" }), false},
-		{"no text", change(func(p *bench.CohortPlan) { p.StudyDigest, p.StudyText, p.ScaffoldText = "y", nil, nil }), false},
+		{"no text", change(func(p *bench.CohortPlan) { p.Study, p.StudyText, p.ScaffoldText = "y", nil, nil }), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := cohortOf(t, s, tt.plan); (got == first) != tt.same {
@@ -66,7 +68,7 @@ func TestCellsAreSharedByKey(t *testing.T) {
 	must(t, s.AddGrading(t.Context(), a, grading(c.ID, "fixture-digest", "", bench.CheckPassed)))
 
 	wider := plan(4)
-	wider.StudyDigest = "wider"
+	wider.Study = "wider"
 	wider.Cells[0].FixtureDigest = "corrected"
 	cohort := cohortOf(t, s, wider)
 	got, err := s.CellStates(t.Context(), cohort)
