@@ -32,6 +32,7 @@ func Scaffold() (digest string, text []byte) {
 		{"max_empty", maxEmpty},
 		{"same_call_run", sameCallRun},
 		{"stale_turn_run", staleTurnRun},
+		{"same_answer_but_for", timing},
 		{"max_calls_per_turn", maxCallsPerTurn},
 		{"max_command_bytes", maxCommandBytes},
 		{"max_stream_bytes", maxStreamBytes},
