@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -79,10 +78,11 @@ func newTransport(o Options) *http.Transport {
 		TLSHandshakeTimeout: o.DialTimeout,
 		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1: one stream, one connection
 		DisableCompression:  true,
-		MaxIdleConns:        0,
-		MaxIdleConnsPerHost: 4096,
-		IdleConnTimeout:     4 * time.Second,
-		ReadBufferSize:      64 << 10,
+		// A connection for each call. Servers close idle ones without a word, some
+		// right after an answer; a request that meets such a close looks like a
+		// server that died, and must not be sent twice.
+		DisableKeepAlives: true,
+		ReadBufferSize:    64 << 10,
 	}
 }
 

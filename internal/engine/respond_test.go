@@ -124,10 +124,14 @@ func TestRespondPlaysRecordings(t *testing.T) {
 	if n < 30 {
 		t.Errorf("%d recordings played", n)
 	}
+	// llama-server sometimes closes a connection right after an answer, without a
+	// word: no call may rely on the connection of the one before it.
+	seen := map[string]bool{}
 	for _, addr := range f.remotes {
-		if addr != f.remotes[0] {
-			t.Fatalf("a new connection: %s, then %s", f.remotes[0], addr)
+		if seen[addr] {
+			t.Fatalf("the connection %s was used again", addr)
 		}
+		seen[addr] = true
 	}
 	if h := f.headers[0]; h.Get("Accept-Encoding") != "" || h.Get("User-Agent") != "assay" || h.Get("Authorization") != "" {
 		t.Errorf("headers %v", h)
