@@ -1,0 +1,1 @@
+"""Reading of ledger files and adding up."""
