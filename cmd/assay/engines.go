@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/bench"
+	"assay/internal/engine"
+	"assay/internal/runner"
+)
+
+// loadWait is how long a server may say that it is loading before an arm is
+// given up.
+const loadWait = 10 * time.Minute
+
+// engines opens the servers of a study's arms and keeps them open for the run.
+type engines struct {
+	getenv func(string) string
+	idle   time.Duration // longest silence of a model call
+	open   map[string]*engine.Client
+}
+
+// openEngine adapts a client to the runner's interface.
+type openEngine struct{ *engine.Client }
+
+// Close does nothing: clients are shared with the preflight and closed with the
+// run.
+func (openEngine) Close() error { return nil }
+
+func (e *engines) Open(ctx context.Context, arm bench.Arm) (runner.Engine, error) {
+	if c := e.open[arm.Name]; c != nil {
+		return openEngine{c}, nil
+	}
+	c, err := engine.Open(ctx, arm, engine.Options{Getenv: e.getenv, Idle: e.idle, LoadWait: loadWait})
+	if err != nil {
+		return nil, err
+	}
+	if e.open == nil {
+		e.open = map[string]*engine.Client{}
+	}
+	e.open[arm.Name] = c
+	return openEngine{c}, nil
+}
+
+// preflight asks every arm's server once. It fails where none can be used, so
+// that nothing is created for a run that cannot begin.
+func (e *engines) preflight(ctx context.Context, arms []bench.Arm) error {
+	var faults []error
+	for _, arm := range arms {
+		if _, err := e.Open(ctx, arm); err != nil {
+			if ctx.Err() != nil {
+				return runner.ErrInterrupted
+			}
+			faults = append(faults, fmt.Errorf("arm %s: %w", arm.Name, err))
+		}
+	}
+	if len(faults) == len(arms) {
+		return errors.Join(faults...)
+	}
+	return nil
+}
+
+func (e *engines) close() {
+	for _, c := range e.open {
+		c.Close()
+	}
+}

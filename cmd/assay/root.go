@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"assay/internal/sandbox/supervisor"
+
+	"github.com/spf13/cobra"
+)
+
+// run does everything and returns the exit status.
+func run(s state) int {
+	if len(s.args) > 0 && s.args[0] == supervisor.Arg {
+		return supervisor.Main(s.args[1:])
+	}
+	root := newRoot(s)
+	err := root.ExecuteContext(context.Background())
+	if err != nil {
+		fmt.Fprintln(s.stderr, "assay: "+err.Error())
+	}
+	return exitCode(err)
+}
+
+func newRoot(s state) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "assay",
+		Short: "Which checkpoint, quantisation and server settings to run for coding work",
+		Long: `assay runs an agent over coding tasks against each arm of a study (a checkpoint
+with its server settings), judges the work with frozen acceptance tests in
+sandboxes, and keeps every figure raw in one SQLite file.` + "\n" + exitHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetArgs(s.args)
+	root.SetIn(s.stdin)
+	root.SetOut(s.stdout)
+	root.SetErr(s.stderr)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%v; see '%s --help'", err, c.CommandPath())
+	})
+	root.AddCommand(
+		newRunCommand(s),
+		newPlanCommand(s),
+		newReportCommand(s),
+		newDemoCommand(s),
+		newScriptedCommand(s),
+		newVersionCommand(s),
+	)
+	return root
+}
+
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command or argument %q; see '%s --help'", args[0], c.CommandPath())
+	}
+	return nil
+}
+
+// oneArg asks for exactly one argument, named in the message.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s takes one argument, the %s; it got %d", c.CommandPath(), name, len(args))
+		}
+		return nil
+	}
+}
