@@ -28,7 +28,7 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 		if ctx.Err() != nil {
 			return reply{}, a.ended(ctx), nil
 		}
-		if a.clock.elapsed() >= a.job.Limits.MaxSeconds {
+		if a.clock.elapsed() >= a.job.Limits.MaxTime {
 			return reply{}, a.timeStop("during a model call"), nil
 		}
 		if fault == nil {
@@ -53,7 +53,7 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 // why there is no whole answer, took is what the call cost in task time.
 func (a *attempt) call(ctx context.Context) (r bench.Response, fault *bench.EngineError, took time.Duration, err error) {
 	a.clock.begin()
-	left := a.job.Limits.MaxSeconds - a.clock.elapsed()
+	left := a.job.Limits.MaxTime - a.clock.elapsed()
 	limited, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	start := time.Now()

@@ -131,7 +131,7 @@ func (a *attempt) runCall(ctx context.Context, c call) (*bench.Stop, error) {
 func (a *attempt) execute(ctx context.Context, c call) (outcome, error) {
 	if c.tool.name == toolRun {
 		a.ranCommand = true
-		return a.work.run(ctx, c.args.text["command"], a.job.Limits.MaxSeconds-a.clock.elapsed())
+		return a.work.run(ctx, c.args.text["command"], a.job.Limits.MaxTime-a.clock.elapsed())
 	}
 	ctx, cancel := context.WithTimeout(ctx, boxPatience)
 	defer cancel()

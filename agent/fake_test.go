@@ -203,8 +203,8 @@ func job() Job {
 	return Job{
 		Instruction: "Do it.", Seed: 7, Reminder: true,
 		Limits: bench.Limits{
-			MaxOutputTokens: 1000, MaxTurns: 40, MaxSeconds: 10 * time.Minute, CommandSeconds: 30 * time.Second,
-			ToolOutputBytes: 4096, IdleSeconds: time.Minute, MaxMalformedCalls: 3, InvalidRetries: 1,
+			MaxOutputTokens: 1000, MaxTurns: 40, MaxTime: 10 * time.Minute, CommandTime: 30 * time.Second,
+			ToolOutputBytes: 4096, IdleTime: time.Minute, MaxMalformedCalls: 3, InvalidRetries: 1,
 		},
 	}
 }

@@ -64,7 +64,7 @@ func (a *attempt) faultStop(fault *bench.EngineError) *bench.Stop {
 	case bench.FaultContextExceeded:
 		return contextStop(fault, words)
 	case bench.FaultIdle:
-		limit := seconds(a.job.Limits.IdleSeconds)
+		limit := seconds(a.job.Limits.IdleTime)
 		return &bench.Stop{
 			Reason: bench.StopEngineLost, Limit: "idle_seconds", Value: limit,
 			Message: fmt.Sprintf("the engine was silent for longer than the limit idle_seconds %s: %s", limit, words),

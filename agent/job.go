@@ -59,8 +59,8 @@ func (j Job) check() error {
 	}{
 		{"max_output_tokens", int64(l.MaxOutputTokens)},
 		{"max_turns", int64(l.MaxTurns)},
-		{"max_seconds", int64(l.MaxSeconds)},
-		{"command_seconds", int64(l.CommandSeconds)},
+		{"max_seconds", int64(l.MaxTime)},
+		{"command_seconds", int64(l.CommandTime)},
 		{"tool_output_bytes", int64(l.ToolOutputBytes)},
 	} {
 		if v.value <= 0 {

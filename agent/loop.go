@@ -48,7 +48,7 @@ func Run(ctx context.Context, job Job, m Model, b Box, j Journal) (bench.AgentRe
 	}
 	a.result.BadCalls = map[bench.BadCall]int{}
 	stop, err := a.loop(ctx)
-	a.result.TaskSeconds = a.clock.elapsed()
+	a.result.TaskTime = a.clock.elapsed()
 	if err != nil {
 		return a.result, fmt.Errorf("agent: %w", err)
 	}
@@ -95,14 +95,14 @@ func (a *attempt) ended(ctx context.Context) *bench.Stop {
 	if ctx.Err() != nil {
 		return &bench.Stop{Reason: bench.StopInterrupted, Message: "the run was interrupted: " + context.Cause(ctx).Error()}
 	}
-	if a.clock.elapsed() >= a.job.Limits.MaxSeconds {
+	if a.clock.elapsed() >= a.job.Limits.MaxTime {
 		return a.timeStop("between two steps")
 	}
 	return nil
 }
 
 func (a *attempt) timeStop(where string) *bench.Stop {
-	return limitStop(bench.StopTimeLimit, "max_seconds", seconds(a.job.Limits.MaxSeconds), seconds(a.clock.elapsed()),
+	return limitStop(bench.StopTimeLimit, "max_seconds", seconds(a.job.Limits.MaxTime), seconds(a.clock.elapsed()),
 		"the task time was over "+where)
 }
 

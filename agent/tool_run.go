@@ -43,7 +43,7 @@ func (w workspace) run(ctx context.Context, command string, left time.Duration) 
 		return refuse("the command has %d bytes, at most %d are possible. Put the text into a file with %s and run that.",
 			len(command), maxCommandBytes, toolWrite), nil
 	}
-	wall, limit := w.limits.CommandSeconds, "command_seconds"
+	wall, limit := w.limits.CommandTime, "command_seconds"
 	if left < wall {
 		wall, limit = left, "max_seconds"
 	}

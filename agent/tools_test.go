@@ -212,7 +212,7 @@ func TestLongListIsCut(t *testing.T) {
 func TestTheLimitThatFiredIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := job()
-		j.Limits.MaxSeconds = 20 * time.Second
+		j.Limits.MaxTime = 20 * time.Second
 		_, n := mustRun(t, t.Context(), j, script(calls("run", `{"command":"x"}`)), &memory{exec: sleeper})
 		if s := n.tools()[0].Answer; !strings.HasPrefix(s, "ended by the limit max_seconds of 20 s. It ran 20 s.") {
 			t.Errorf("answer %q", s)

@@ -193,8 +193,8 @@ func TestTaskClock(t *testing.T) {
 		}}
 		start := time.Now()
 		got, n := mustRun(t, t.Context(), job(), m, box)
-		if want := 115 * time.Second; got.TaskSeconds != want {
-			t.Errorf("task time %s, want %s: 10 s answer, 5 s command, 100 s simulated", got.TaskSeconds, want)
+		if want := 115 * time.Second; got.TaskTime != want {
+			t.Errorf("task time %s, want %s: 10 s answer, 5 s command, 100 s simulated", got.TaskTime, want)
 		}
 		if wall := time.Since(start); wall != 89*time.Second {
 			t.Errorf("wall time %s, want 10+5+7+1+65+1 s", wall)

@@ -129,7 +129,7 @@ func (s *Store) EndAttempt(ctx context.Context, attempt int64, end bench.Attempt
 			protected_touched, bad_calls, engine_idle, ended_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			attempt, cell, counts, string(stop.Reason), orNull(stop.Message), orNull(stop.Limit), orNull(stop.Value),
-			orNull(stop.Reached), r.TaskSeconds.Nanoseconds(), r.Turns, r.Reminders, r.Retries, candidate, rejected,
+			orNull(stop.Reached), r.TaskTime.Nanoseconds(), r.Turns, r.Reminders, r.Retries, candidate, rejected,
 			docs.skipped, docs.touched, docs.badCalls, docs.idle, timeText(end.End))
 		return err
 	})

@@ -95,10 +95,10 @@ type limitsDoc struct {
 	MaxOutputTokens   int           `json:"max_output_tokens"`
 	MaxSequenceTokens int           `json:"max_sequence_tokens"`
 	MaxTurns          int           `json:"max_turns"`
-	MaxSeconds        time.Duration `json:"max_seconds_ns"`
-	CommandSeconds    time.Duration `json:"command_seconds_ns"`
+	MaxTime           time.Duration `json:"max_seconds_ns"`
+	CommandTime       time.Duration `json:"command_seconds_ns"`
 	ToolOutputBytes   int           `json:"tool_output_bytes"`
-	IdleSeconds       time.Duration `json:"idle_seconds_ns"`
+	IdleTime          time.Duration `json:"idle_seconds_ns"`
 	MaxMalformedCalls int           `json:"max_malformed_calls"`
 	InvalidRetries    int           `json:"invalid_retries"`
 }

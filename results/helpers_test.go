@@ -57,8 +57,8 @@ func plan(cells int) bench.CohortPlan {
 		Study: "demo", StudyDigest: "study-digest", StudyText: []byte("schema = 1\n"), Assay: "v0.1.0",
 		Scaffold: "scaffold-digest", ScaffoldText: []byte("prompt"), Order: "rounds",
 		Limits: bench.Limits{
-			MaxOutputTokens: 1, MaxSequenceTokens: 2, MaxTurns: 3, MaxSeconds: 4 * time.Second, CommandSeconds: 5 * time.Second,
-			ToolOutputBytes: 6, IdleSeconds: 7 * time.Second, MaxMalformedCalls: 8, InvalidRetries: 9,
+			MaxOutputTokens: 1, MaxSequenceTokens: 2, MaxTurns: 3, MaxTime: 4 * time.Second, CommandTime: 5 * time.Second,
+			ToolOutputBytes: 6, IdleTime: 7 * time.Second, MaxMalformedCalls: 8, InvalidRetries: 9,
 		},
 		Arms: []bench.Arm{
 			{
@@ -137,7 +137,7 @@ func attemptEnd(reason bench.StopReason, c *bench.Candidate) bench.AttemptEnd {
 	return bench.AttemptEnd{
 		Result: bench.AgentResult{
 			Stop:  bench.Stop{Reason: reason, Message: "what happened", Limit: "max_turns", Value: "3", Reached: "4"},
-			Turns: 4, TaskSeconds: 90 * time.Second, BadCalls: map[bench.BadCall]int{bench.BadJSON: 2}, Reminders: 1,
+			Turns: 4, TaskTime: 90 * time.Second, BadCalls: map[bench.BadCall]int{bench.BadJSON: 2}, Reminders: 1,
 			EngineIdle: []bench.IdleGap{{Elapsed: time.Millisecond, FileOnly: true}, {Elapsed: time.Second}}, Retries: 2,
 		},
 		Candidate: c, ProtectedTouched: []string{"data.csv"}, End: clock().Add(2 * time.Hour),

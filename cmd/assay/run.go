@@ -69,7 +69,7 @@ func execute(s state, study config.Study, p plan.Plan, db string, out *progress)
 	}
 	ctx, drain, stop := interruptible(s, out)
 	defer stop()
-	engines := &engines{getenv: s.getenv, idle: study.Limits.IdleSeconds}
+	engines := &engines{getenv: s.getenv, idle: study.Limits.IdleTime}
 	defer engines.close()
 	if err := engines.preflight(ctx, p.Cohort.Arms); err != nil {
 		return err

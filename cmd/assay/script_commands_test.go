@@ -48,7 +48,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: serve KIND STUDY")
 	}
 	extra := ""
-	handler := func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
+	var handler http.HandlerFunc
 	switch args[0] {
 	case "401", "404", "500":
 		code, err := strconv.Atoi(args[0])

@@ -109,13 +109,13 @@ type Step struct {
 
 // AgentResult is what an agent loop made of one attempt.
 type AgentResult struct {
-	Stop        Stop
-	Turns       int           // model calls that were answered
-	TaskSeconds time.Duration // first request to stop, monotonic; without infrastructure back-off
-	BadCalls    map[BadCall]int
-	Reminders   int
-	EngineIdle  []IdleGap // between two requests of the attempt
-	Retries     int       // infrastructure retries inside the attempt
+	Stop       Stop
+	Turns      int           // model calls that were answered
+	TaskTime   time.Duration // first request to stop, monotonic; without infrastructure back-off
+	BadCalls   map[BadCall]int
+	Reminders  int
+	EngineIdle []IdleGap // between two requests of the attempt
+	Retries    int       // infrastructure retries inside the attempt
 }
 
 // IdleGap is the time between the end of one response and the start of the next

@@ -9,10 +9,10 @@ type Limits struct {
 	MaxOutputTokens   int           // tokens of one response (max_tokens)
 	MaxSequenceTokens int           // prompt plus output of one request
 	MaxTurns          int           // model calls of one attempt
-	MaxSeconds        time.Duration // task seconds
-	CommandSeconds    time.Duration // wall of one tool command
+	MaxTime           time.Duration // task seconds
+	CommandTime       time.Duration // wall of one tool command
 	ToolOutputBytes   int           // bytes of one tool answer shown to the model
-	IdleSeconds       time.Duration // silence of a model call: no token, progress or ping
+	IdleTime          time.Duration // silence of a model call: no token, progress or ping
 	MaxMalformedCalls int           // bad tool calls of one attempt
 	InvalidRetries    int           // further tries of a cell whose attempt was invalid
 }

@@ -64,8 +64,8 @@ func sound(t *testing.T, s Study) {
 	}
 	l := s.Limits
 	if len(s.Arms) == 0 || len(s.Tasks) == 0 || len(s.Seeds) == 0 || s.Repeats < 1 || s.Name == "" || !names[s.Compare.Baseline] ||
-		l.MaxOutputTokens < 1 || l.MaxSequenceTokens < 0 || l.MaxTurns < 1 || l.MaxSeconds <= 0 || l.CommandSeconds <= 0 ||
-		l.ToolOutputBytes < 1 || l.IdleSeconds <= 0 || l.MaxMalformedCalls < 1 || l.InvalidRetries < 0 || len(s.Explain()) == 0 {
+		l.MaxOutputTokens < 1 || l.MaxSequenceTokens < 0 || l.MaxTurns < 1 || l.MaxTime <= 0 || l.CommandTime <= 0 ||
+		l.ToolOutputBytes < 1 || l.IdleTime <= 0 || l.MaxMalformedCalls < 1 || l.InvalidRetries < 0 || len(s.Explain()) == 0 {
 		t.Fatalf("study %+v", s)
 	}
 }

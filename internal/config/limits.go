@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// autoSeconds stands for max_seconds = "auto" while no speed is measured.
-const autoSeconds = 7200 * time.Second
+// autoTime stands for max_seconds = "auto" while no speed is measured.
+const autoTime = 7200 * time.Second
 
 func (l *loader) limits(s *Study, c section) {
 	lim := &s.Limits
@@ -19,11 +19,11 @@ func (l *loader) limits(s *Study, c section) {
 	lim.MaxSequenceTokens, sequence = l.sequence(c)
 	lim.MaxTurns, _ = number("max_turns", 1, 100_000, 60)
 	var total *node
-	lim.MaxSeconds, s.AutoSeconds, total = l.maxSeconds(c)
+	lim.MaxTime, s.AutoSeconds, total = l.maxSeconds(c)
 	var command *node
-	lim.CommandSeconds, command = c.seconds("command_seconds", time.Hour, 60*time.Second)
+	lim.CommandTime, command = c.seconds("command_seconds", time.Hour, 60*time.Second)
 	lim.ToolOutputBytes, _ = number("tool_output_bytes", 256, 1<<20, 16384)
-	lim.IdleSeconds, _ = c.seconds("idle_seconds", 24*time.Hour, 300*time.Second)
+	lim.IdleTime, _ = c.seconds("idle_seconds", 24*time.Hour, 300*time.Second)
 	lim.MaxMalformedCalls, _ = number("max_malformed_calls", 1, 10_000, 8)
 	lim.InvalidRetries, _ = number("invalid_retries", 0, 100, 2)
 
@@ -35,13 +35,13 @@ func (l *loader) limits(s *Study, c section) {
 		c.faultAt(n, "max_output_tokens", fmt.Sprintf(
 			"must not be more than max_sequence_tokens (%d), is %d", lim.MaxSequenceTokens, lim.MaxOutputTokens))
 	}
-	if total != nil && lim.CommandSeconds > lim.MaxSeconds {
+	if total != nil && lim.CommandTime > lim.MaxTime {
 		n := command
 		if n == nil {
 			n = total
 		}
 		c.faultAt(n, "command_seconds", fmt.Sprintf(
-			"must not be more than max_seconds (%v), is %v", lim.MaxSeconds.Seconds(), lim.CommandSeconds.Seconds()))
+			"must not be more than max_seconds (%v), is %v", lim.MaxTime.Seconds(), lim.CommandTime.Seconds()))
 	}
 }
 
@@ -67,20 +67,20 @@ func (l *loader) sequence(c section) (int, *node) {
 // maxSeconds reads "auto" or seconds; the node is nil unless the file sets seconds.
 func (l *loader) maxSeconds(c section) (limit time.Duration, auto bool, n *node) {
 	const key = "max_seconds"
-	shown := fmt.Sprintf("auto (%v until speed is measured)", autoSeconds.Seconds())
+	shown := fmt.Sprintf("auto (%v until speed is measured)", autoTime.Seconds())
 	n = c.get(key)
 	switch {
 	case n == nil:
 		c.setting(key, shown, byDefault)
-		return autoSeconds, true, nil
+		return autoTime, true, nil
 	case n.kind == kindString && n.str == "auto":
 		c.setting(key, shown, l.at(n))
-		return autoSeconds, true, nil
+		return autoTime, true, nil
 	case n.kind != kindInt && n.kind != kindFloat:
 		c.wrongType(key, n, `"auto" or a number of seconds`)
-		return autoSeconds, true, nil
+		return autoTime, true, nil
 	}
-	d, set := c.seconds(key, 30*24*time.Hour, autoSeconds)
+	d, set := c.seconds(key, 30*24*time.Hour, autoTime)
 	return d, set == nil, set
 }
 

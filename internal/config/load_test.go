@@ -283,8 +283,8 @@ temperature = 0
 		Tasks: []string{"ledger", "router", "intervals"}, Seeds: []int{1, 2, 3}, Repeats: 1,
 		Variants: bench.VariantSeeded, Fixtures: Newest, Order: OrderRounds,
 		Limits: bench.Limits{
-			MaxOutputTokens: 49152, MaxTurns: 60, MaxSeconds: 2 * time.Hour, CommandSeconds: time.Minute,
-			ToolOutputBytes: 16384, IdleSeconds: 5 * time.Minute, MaxMalformedCalls: 8, InvalidRetries: 2,
+			MaxOutputTokens: 49152, MaxTurns: 60, MaxTime: 2 * time.Hour, CommandTime: time.Minute,
+			ToolOutputBytes: 16384, IdleTime: 5 * time.Minute, MaxMalformedCalls: 8, InvalidRetries: 2,
 		},
 		AutoSeconds: true, Reminder: true, Sandbox: "auto", Overlap: true, Compare: Compare{Baseline: "Q4_K_M"},
 	}
@@ -360,8 +360,8 @@ min_p = 0.05
 		Tasks: []string{"router", "ledger"}, Seeds: []int{1, 2}, Repeats: 2,
 		Variants: bench.VariantFixed, Fixtures: "v1.0.0", Order: OrderBlocked,
 		Limits: bench.Limits{
-			MaxOutputTokens: 1000, MaxSequenceTokens: 2000, MaxTurns: 5, MaxSeconds: 90500 * time.Millisecond,
-			CommandSeconds: 10 * time.Second, ToolOutputBytes: 1024, IdleSeconds: 20 * time.Second, MaxMalformedCalls: 3,
+			MaxOutputTokens: 1000, MaxSequenceTokens: 2000, MaxTurns: 5, MaxTime: 90500 * time.Millisecond,
+			CommandTime: 10 * time.Second, ToolOutputBytes: 1024, IdleTime: 20 * time.Second, MaxMalformedCalls: 3,
 		},
 		Sandbox: "bwrap", AfterArm: true,
 		Rigs:    []Rig{{Name: "west", Telemetry: "off"}},

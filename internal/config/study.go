@@ -43,7 +43,7 @@ type Study struct {
 	Order    Order
 
 	Limits      bench.Limits
-	AutoSeconds bool // max_seconds = "auto": Limits.MaxSeconds is a stand-in until speed is measured
+	AutoSeconds bool // max_seconds = "auto": Limits.MaxTime is a stand-in until speed is measured
 
 	Reminder bool // one reminder after a turn without call or submission
 

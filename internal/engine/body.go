@@ -86,7 +86,7 @@ func chatRequest(r bench.Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
 		Stream:        true,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
-		MaxTokens:     r.MaxOutputTokens,
+		MaxTokens:     r.MaxOutputTokens, //lint:ignore SA1019 llama.cpp and most other servers know this name only
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, openai.Tool{

@@ -60,9 +60,9 @@ type keyedLim struct {
 	SequenceTokens  int     `json:"max_sequence_tokens"`
 	Turns           int     `json:"max_turns"`
 	Seconds         float64 `json:"max_seconds,omitempty"` // absent: auto, whatever it comes to
-	CommandSeconds  float64 `json:"command_seconds"`
+	CommandTime     float64 `json:"command_seconds"`
 	ToolOutputBytes int     `json:"tool_output_bytes"`
-	IdleSeconds     float64 `json:"idle_seconds"`
+	IdleTime        float64 `json:"idle_seconds"`
 	MalformedCalls  int     `json:"max_malformed_calls"`
 }
 
@@ -74,8 +74,8 @@ func cellKey(s config.Study, a config.Arm, scaffold string, c bench.PlannedCell)
 	}
 	lim := keyedLim{
 		OutputTokens: s.Limits.MaxOutputTokens, SequenceTokens: s.Limits.MaxSequenceTokens, Turns: s.Limits.MaxTurns,
-		Seconds: s.Limits.MaxSeconds.Seconds(), CommandSeconds: s.Limits.CommandSeconds.Seconds(),
-		ToolOutputBytes: s.Limits.ToolOutputBytes, IdleSeconds: s.Limits.IdleSeconds.Seconds(),
+		Seconds: s.Limits.MaxTime.Seconds(), CommandTime: s.Limits.CommandTime.Seconds(),
+		ToolOutputBytes: s.Limits.ToolOutputBytes, IdleTime: s.Limits.IdleTime.Seconds(),
 		MalformedCalls: s.Limits.MaxMalformedCalls,
 	}
 	if s.AutoSeconds {

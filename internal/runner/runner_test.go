@@ -29,8 +29,8 @@ func cells(arms ...string) []bench.PlannedCell {
 func job(overlap bool, arms ...string) Job {
 	j := Job{
 		Cohort: 1, Overlap: overlap, Reminder: true,
-		Limits: bench.Limits{MaxOutputTokens: 100, MaxTurns: 5, MaxSeconds: time.Minute, CommandSeconds: time.Second,
-			ToolOutputBytes: 1000, IdleSeconds: time.Second, MaxMalformedCalls: 3, InvalidRetries: 1},
+		Limits: bench.Limits{MaxOutputTokens: 100, MaxTurns: 5, MaxTime: time.Minute, CommandTime: time.Second,
+			ToolOutputBytes: 1000, IdleTime: time.Second, MaxMalformedCalls: 3, InvalidRetries: 1},
 		Work: func(c bench.PlannedCell) (Work, error) {
 			tree, err := bench.NewTree([]bench.File{{Path: "a.py", Data: []byte(c.Key)}})
 			return Work{Task: bench.Task{Name: c.Task, Instruction: "do it", Workspace: tree}, Fixture: bench.Fixture{Version: "v0"}}, err

@@ -46,7 +46,7 @@ func (t *tally) end(e bench.AttemptEnd) {
 	t.Stop = e.Result.Stop
 	t.Counts = !e.Result.Stop.Reason.Invalid()
 	t.Turns = e.Result.Turns
-	seconds := e.Result.TaskSeconds.Seconds()
+	seconds := e.Result.TaskTime.Seconds()
 	t.TaskSeconds = &seconds
 	t.BadCalls = e.Result.BadCalls
 	t.ProtectedTouched = e.ProtectedTouched

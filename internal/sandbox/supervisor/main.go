@@ -63,7 +63,7 @@ func protect() error {
 	unix.Umask(0o022)
 	// Caught and dropped rather than ignored: an ignored signal would stay
 	// ignored in every process of the candidate.
-	signal.Notify(make(chan os.Signal))
+	signal.Notify(make(chan os.Signal, 1))
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (w workspace) read(p string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, fileError("open", p, err)
 	}
-	size, err := regular(p, seen)
+	_, err = regular(p, seen)
 	_ = unix.Close(seen)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,8 @@ func (w workspace) read(p string, most int64) ([]byte, error) {
 	}
 	f := os.NewFile(uintptr(fd), p)
 	defer f.Close()
-	if size, err = regular(p, fd); err != nil {
+	size, err := regular(p, fd)
+	if err != nil {
 		return nil, err
 	}
 	if size > most {
