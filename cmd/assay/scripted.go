@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"assay/internal/engine/scripted"
 
 	"github.com/spf13/cobra"
 )
+
+//go:embed scripted_example.toml
+var scriptedExample string
 
 func newScriptedCommand(s state) *cobra.Command {
 	var addr string
@@ -16,8 +20,10 @@ func newScriptedCommand(s state) *cobra.Command {
 		Short: "Serve a scripted model in llama.cpp's wire format",
 		Long: `Serves the programs of a file as if a model had written them, one address for
 each profile of the file. Everything that is measured on it is labelled
-simulated. For demos, and for trying what a server does to a run.
-` + exitHelp,
+simulated. For demos, and for trying what a server does to a run. It prints
+each model with its address and serves until it is interrupted. A file:
+
+` + scriptedExample + exitHelp,
 		Args: oneArg("program file"),
 		RunE: func(_ *cobra.Command, args []string) error { return serveScripted(s, args[0], addr) },
 	}
