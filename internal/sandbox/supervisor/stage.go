@@ -3,9 +3,12 @@ package supervisor
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +67,10 @@ func stage(args []string) int {
 	if err == nil {
 		err = s.exec()
 	}
-	_, _ = unix.Write(stageReport, []byte(err.Error()))
+	if err != nil {
+		_, _ = unix.Write(stageReport, []byte(err.Error()))
+	}
+	rawExit(127)
 	return 127
 }
 
@@ -87,20 +93,41 @@ func (s stageSpec) exec() error {
 	if err != nil {
 		return fault("environment", err)
 	}
+	paths := make([]*byte, 0, len(candidates))
+	for _, path := range candidates {
+		p, err := syscall.BytePtrFromString(path)
+		if err != nil {
+			return fault(fmt.Sprintf("execute %q", s.argv[0]), syscall.EINVAL)
+		}
+		paths = append(paths, p)
+	}
+	// The runtime has reserved more address space than a candidate may have, and
+	// may want a thread that the limit on processes forbids: from the first limit
+	// to the end nothing may allocate, collect or leave its thread. What can go
+	// wrong at the end is put into words before.
+	reports := newExecReports(s.argv[0])
+	memory := syscall.Rlimit{Cur: uint64(s.memory), Max: uint64(s.memory)}
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
 	if err := s.limit(); err != nil {
 		return err
 	}
 	last := syscall.ENOENT
-	for _, path := range candidates {
-		if errno := execve(path, argv, env); errno != syscall.ENOENT && errno != syscall.ENOTDIR {
+	if s.memory > 0 {
+		if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, unix.RLIMIT_AS, uintptr(unsafe.Pointer(&memory)), 0, 0, 0); errno != 0 {
+			return fault(fmt.Sprintf("set limit memory to %d", s.memory), errno)
+		}
+	}
+	for _, p := range paths {
+		if errno := execve(p, argv, env); errno != syscall.ENOENT && errno != syscall.ENOTDIR {
 			last = errno
 		}
 	}
-	return fault(fmt.Sprintf("execute %q", s.argv[0]), last)
+	reports.write(last)
+	return nil
 }
 
-// limit sets hard limits. The address space comes last: this program has
-// already mapped more than a candidate may.
+// limit sets hard limits, all but that of the address space.
 func (s stageSpec) limit() error {
 	set := func(name string, resource int, cur, hard uint64) error {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: cur, Max: hard}); err != nil {
@@ -125,7 +152,6 @@ func (s stageSpec) limit() error {
 		{"open files", unix.RLIMIT_NOFILE, s.files},
 		{"file size", unix.RLIMIT_FSIZE, s.fileBytes},
 		{"processes", unix.RLIMIT_NPROC, s.processes},
-		{"memory", unix.RLIMIT_AS, s.memory},
 	} {
 		if l.n <= 0 {
 			continue
