@@ -29,6 +29,7 @@ class Base(Exception): pass
 class Both(Base, KeyError, ValueError):
     def __init__(self, line): super().__init__("at", line); self.line = line
 def both(n): raise Both(n)
+def leave(): import os; os._exit(0)
 def missing(): open("nowhere.txt")
 def group(): raise ExceptionGroup("two", [ValueError(1), KeyError(2)])
 def decode(): b"\xff".decode()
@@ -126,20 +127,22 @@ def test_ends(self):
 // A check that must not pass although its body tries to.
 func TestChecksThatMustNotPass(t *testing.T) {
 	tests := map[string]struct{ body, says string }{
-		"true for one":      {"self.assertEqual(self.m.same(True), 1)", "expected: 1 (int)\ngot: True (bool)"},
-		"one in a list":     {"self.assertEqual(self.m.same([1]), [True])", "expected: [True]"},
-		"float in a dict":   {"self.assertEqual(self.m.same({'a': 1.0}), {'a': 1})", "expected: {'a': 1}"},
-		"true as a key":     {"self.assertEqual(self.m.same({True: 0}), {1: 0})", "expected: {1: 0}"},
-		"one in a set":      {"self.assertEqual(self.m.same({1}), {1.0})", "expected: {1.0}"},
-		"tuple for list":    {"self.assertEqual(self.m.same((1,)), [1])", "(tuple)"},
-		"not equal":         {"self.assertNotEqual(self.m.same(2), 2)", "anything but 2"},
-		"skips":             {"self.skipTest('later')", "skipped"},
-		"sub-test":          {"with self.subTest(i=1): self.assertEqual(1, 2)", "expected: 2 (int)"},
-		"swallowed loss":    {"try: self.m.nothing\nexcept BaseException: pass", "has no 'nothing'"},
-		"loss as exception": {"with self.assertRaises(Exception): self.m.nothing", "has no 'nothing'"},
-		"compares objects":  {"with self.assertRaises(Exception): self.m.Ctx() == 1", "class Ctx"},
-		"truth of objects":  {"self.assertTrue(self.m.Ctx())", "truth value"},
-		"candidate's error": {"self.m.both(1)", "the candidate raised Both: "},
+		"true for one":               {"self.assertEqual(self.m.same(True), 1)", "expected: 1 (int)\ngot: True (bool)"},
+		"one in a list":              {"self.assertEqual(self.m.same([1]), [True])", "expected: [True]"},
+		"float in a dict":            {"self.assertEqual(self.m.same({'a': 1.0}), {'a': 1})", "expected: {'a': 1}"},
+		"true as a key":              {"self.assertEqual(self.m.same({True: 0}), {1: 0})", "expected: {1: 0}"},
+		"one in a set":               {"self.assertEqual(self.m.same({1}), {1.0})", "expected: {1.0}"},
+		"tuple for list":             {"self.assertEqual(self.m.same((1,)), [1])", "(tuple)"},
+		"not equal":                  {"self.assertNotEqual(self.m.same(2), 2)", "anything but 2"},
+		"skips":                      {"self.skipTest('later')", "skipped"},
+		"sub-test":                   {"with self.subTest(i=1): self.assertEqual(1, 2)", "expected: 2 (int)"},
+		"swallowed loss":             {"try: self.m.nothing\nexcept BaseException: pass", "has no 'nothing'"},
+		"loss as exception":          {"with self.assertRaises(Exception): self.m.nothing", "has no 'nothing'"},
+		"compares objects":           {"with self.assertRaises(Exception): self.m.Ctx() == 1", "class Ctx"},
+		"truth of objects":           {"self.assertTrue(self.m.Ctx())", "truth value"},
+		"goes on after a loss":       {"for i in '12':\n    with self.subTest(i=i): self.m.leave()\nself.m.f(1)", "(i='2')\nthe candidate's process ended before it answered: exit code 0"},
+		"goes on without its module": {"type(self).module = 'absent'\nfor i in '12':\n    with self.subTest(i=i): self.m.f(1)\nself.box.run('solve.py')", "importing absent raised"},
+		"candidate's error":          {"self.m.both(1)", "the candidate raised Both: "},
 		"step of a sub-test": {"for i in '12':\n    with self.subTest(i=i): self.assertExit(self.box.run('/bin/sh', '-c', 'exit ' + i), int(i) - int(i == '1'))",
 			"(i='1')\nexpected: exit code 0\ngot: exit code 1\nat acceptance.py line 7: with self.subTest(i=i): self.assertExit(self.box.run('/bin/sh', '-c', 'exit ' + i), int(i) - int(i == '1'))\n" +
 				"step: /bin/sh -c 'exit 1'"},

@@ -11,7 +11,7 @@ import (
 )
 
 // state is everything that belongs to the process: nothing else in the program
-// reads arguments, environment, streams, clock or signals.
+// reads its arguments, environment, standard streams or signals.
 type state struct {
 	args    []string // without the program's name
 	getenv  func(string) string
