@@ -25,8 +25,17 @@ type Grader struct {
 	kit     bench.Tree
 
 	mu   sync.Mutex
-	idle []Box // judge boxes that no grading uses
+	idle []judgeBox // that no grading uses
 }
+
+// judgeBox is an open judge box. Boxes end themselves after a while: one that is
+// too old for another grading is given up before that.
+type judgeBox struct {
+	Box
+	opened time.Time
+}
+
+const maxJudgeAge = 20 * time.Minute
 
 // New returns a Grader that opens its boxes with b.
 func New(b Boxes, o Options) *Grader {
@@ -42,7 +51,7 @@ func (g *Grader) Close() error {
 	defer g.mu.Unlock()
 	var errs []error
 	for _, b := range g.idle {
-		errs = append(errs, b.Close())
+		errs = append(errs, b.Box.Close())
 	}
 	g.idle = nil
 	return errors.Join(errs...)
@@ -97,20 +106,28 @@ func withDefaults(l bench.FixtureLimits) bench.FixtureLimits {
 const maxOutput = 4 << 20
 
 // takeJudge returns an idle judge box or opens one.
-func (g *Grader) takeJudge(ctx context.Context) (Box, error) {
-	g.mu.Lock()
-	if n := len(g.idle); n > 0 {
+func (g *Grader) takeJudge(ctx context.Context) (judgeBox, error) {
+	for {
+		g.mu.Lock()
+		n := len(g.idle)
+		if n == 0 {
+			g.mu.Unlock()
+			break
+		}
 		b := g.idle[n-1]
 		g.idle = g.idle[:n-1]
 		g.mu.Unlock()
-		return b, nil
+		if time.Since(b.opened) < maxJudgeAge {
+			return b, nil
+		}
+		_ = b.Close() // too old to be used; nothing of it is needed
 	}
-	g.mu.Unlock()
-	return g.boxes.Judge(ctx)
+	b, err := g.boxes.Judge(ctx)
+	return judgeBox{b, time.Now()}, err
 }
 
 // giveJudge keeps a judge box for the next grading.
-func (g *Grader) giveJudge(b Box) {
+func (g *Grader) giveJudge(b judgeBox) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.idle = append(g.idle, b)

@@ -14,6 +14,9 @@ import (
 // before the rest is not run: each costs fresh boxes twice.
 const maxAttributed = 3
 
+// maxSessions bounds the tries of one grading, whatever mixture of faults it meets.
+const maxSessions = 20
+
 // grading is one Grade call.
 type grading struct {
 	grader    *Grader
@@ -92,7 +95,7 @@ func (g *grading) reject(ids []string) {
 func (g *grading) run(ctx context.Context, left []string) error {
 	var before *fault
 	attributed := 0
-	for {
+	for sessions := 1; ; sessions++ {
 		results, err := g.session(ctx, g.candidate.Tree, left, g.rec)
 		var f *fault
 		if err != nil && !errors.As(err, &f) {
@@ -109,7 +112,9 @@ func (g *grading) run(ctx context.Context, left []string) error {
 		case f == nil:
 			g.out.Complete = true
 			return nil
-		case before == nil || len(results) > 0:
+		case sessions < maxSessions && (before == nil || len(results) > 0 || (before.kind == faultOpen) != (f.kind == faultOpen)):
+			// Only the same kind of fault at the same check counts as a repeat: a box
+			// that did not open says nothing of the candidate.
 			before = f
 			continue
 		case f.kind == faultOpen:
@@ -195,10 +200,10 @@ func (g *grading) session(ctx context.Context, tree bench.Tree, ids []string, re
 		return nil, openError(ctx, "judge", err)
 	}
 	if rec != nil {
-		g.out.Environment, g.out.Judge = environmentOf(candidate), environmentOf(judge)
+		g.out.Environment, g.out.Judge = environmentOf(candidate), environmentOf(judge.Box)
 	}
 	s := &session{
-		boxes: boxes{candidate: candidate, judge: judge}, fixture: g.fixture, limits: g.limits, tree: tree,
+		boxes: boxes{candidate: candidate, judge: judge.Box}, fixture: g.fixture, limits: g.limits, tree: tree,
 		kit: g.grader.kit, secret: g.out.Secret, rec: rec,
 	}
 	results, err := s.do(ctx, ids)
