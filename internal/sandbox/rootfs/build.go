@@ -55,9 +55,23 @@ func build(ctx context.Context, r recipe, cacheDir string, progress func(string)
 	return m.root(final), nil
 }
 
+// bootstrapEnv keeps what apt may need of the environment. The rest, such as API
+// keys, is no business of package scripts.
+func bootstrapEnv(environ []string) []string {
+	needed := []string{"PATH", "HOME", "LANG", "LC_ALL", "APT_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY"}
+	var kept []string
+	for _, kv := range environ {
+		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(needed, strings.ToUpper(name)) {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}
+
 func bootstrap(ctx context.Context, r recipe, tree, tmp string, sources []string) error {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", r.args(tree, proxies(ctx))...)
-	cmd.Env = append(os.Environ(), epoch, "TMPDIR="+tmp)
+	cmd.Env = append(bootstrapEnv(os.Environ()), epoch, "TMPDIR="+tmp)
 	cmd.Stdin = strings.NewReader(strings.Join(sources, "\n") + "\n")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
