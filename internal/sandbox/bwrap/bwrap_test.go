@@ -14,6 +14,7 @@ import (
 	"assay/internal/sandbox"
 	"assay/internal/sandbox/boxtest"
 	"assay/internal/sandbox/rootfs"
+	"assay/internal/sandbox/supervisor"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -35,7 +36,12 @@ func open(ctx context.Context, o sandbox.Options) (sandbox.Box, error) {
 	return f.Open(ctx, o)
 }
 
-func TestMain(m *testing.M) { os.Exit(boxtest.Main(m, open)) }
+func TestMain(m *testing.M) {
+	if size := os.Getenv(openerEnv); size != "" && (len(os.Args) < 2 || os.Args[1] != supervisor.Arg) {
+		os.Exit(opener(size))
+	}
+	os.Exit(boxtest.Main(m, open))
+}
 
 func TestConformance(t *testing.T) { boxtest.Run(t, open) }
 
@@ -90,8 +96,10 @@ func TestCloseOfAHungBox(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	pid := <-c.child
-	c.child <- pid
+	pid := c.child()
+	if pid == 0 {
+		t.Fatal("bwrap did not say which process it made")
+	}
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

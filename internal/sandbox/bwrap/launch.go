@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"assay/internal/sandbox"
+
+	"golang.org/x/sys/unix"
 )
 
 // Uids that boxes get when root opens them: in the range that Debian leaves to
@@ -29,8 +31,8 @@ type conn struct {
 	out    *os.File // from it
 	said   *tail
 	cmd    *exec.Cmd
+	info   *os.File      // what bwrap says of the process that it made
 	ended  chan struct{} // closed when bwrap was collected
-	child  chan int      // pid of the supervisor as we see it; of one
 	finish func() error
 }
 
@@ -58,9 +60,13 @@ func (f *Factory) launch(o sandbox.Options) (*conn, error) {
 		files, ours = append(files, r), append(ours, w)
 		return w
 	}
-	stdin, stdout, stderr, filter, info := add(true), add(false), add(false), add(true), add(false)
+	stdin, stdout, stderr, filter := add(true), add(false), add(false), add(true)
 	if err == nil {
 		_, err = filter.Write(f.filter) // far below the size of a pipe
+	}
+	var info *os.File
+	if err == nil {
+		info, err = infoFile()
 	}
 	if err != nil {
 		closeAll(ours)
@@ -69,20 +75,42 @@ func (f *Factory) launch(o sandbox.Options) (*conn, error) {
 	cmd := exec.Command(f.bwrap, args(f.root.Path, o)...)
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
-	cmd.ExtraFiles = []*os.File{f.program, files[3], files[4]}
+	cmd.ExtraFiles = []*os.File{f.program, files[3], info}
 	if f.asRoot {
 		id := uint32(firstUID + (uint32(os.Getpid())+f.opened.Add(1))%uids)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	}
 	if err := cmd.Start(); err != nil {
-		closeAll(ours)
+		closeAll(append(ours, info))
 		return nil, fmt.Errorf("start %s: %w", f.bwrap, err)
 	}
 	_ = filter.Close()
-	c := &conn{in: stdin, out: stdout, said: &tail{}, cmd: cmd, ended: make(chan struct{}), child: make(chan int, 1)}
+	c := &conn{in: stdin, out: stdout, said: &tail{}, cmd: cmd, info: info, ended: make(chan struct{})}
 	c.finish = sync.OnceValue(c.shut)
-	go c.watch(stderr, info)
+	go c.watch(stderr)
 	return c, nil
+}
+
+// infoFile is where bwrap writes down the process that it made, before it lets
+// that process go on. It is a file in memory and no pipe: if we were killed, a
+// pipe would kill bwrap at that moment, and what it made would wait for ever.
+func infoFile() (*os.File, error) {
+	fd, err := unix.MemfdCreate("assay-box-info", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), "box info"), nil
+}
+
+// child is the pid of the supervisor as we see it, or 0.
+func (c *conn) child() int {
+	var i struct {
+		Child int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(io.NewSectionReader(c.info, 0, 4<<10)).Decode(&i); err != nil || i.Child <= 1 {
+		return 0
+	}
+	return i.Child
 }
 
 func closeAll(files []*os.File) {
@@ -91,16 +119,9 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// watch collects bwrap, what it says, and which process it made.
-func (c *conn) watch(stderr, info *os.File) {
+// watch collects bwrap and what it says.
+func (c *conn) watch(stderr *os.File) {
 	defer close(c.ended)
-	var i struct {
-		Child int `json:"child-pid"`
-	}
-	if err := json.NewDecoder(io.LimitReader(info, 4<<10)).Decode(&i); err == nil && i.Child > 1 {
-		c.child <- i.Child
-	}
-	_ = info.Close()
 	_, _ = io.Copy(c.said, stderr)
 	_ = stderr.Close()
 	_ = c.cmd.Wait() // why it ended stands in what it said
@@ -125,17 +146,16 @@ func (c *conn) Close() error { return c.finish() }
 func (c *conn) shut() error {
 	_ = c.in.Close()
 	defer c.out.Close()
+	defer c.info.Close()
 	if c.wait() {
 		return nil
 	}
-	select {
-	case pid := <-c.child:
+	if pid := c.child(); pid != 0 {
 		// bwrap, which collects it, still runs: the number is still its own.
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		if c.wait() {
 			return nil
 		}
-	default:
 	}
 	_ = c.cmd.Process.Kill()
 	if c.wait() {
