@@ -23,7 +23,8 @@ const (
 	FaultContextExceeded EngineFault = "context_exceeded" // the request does not fit the context
 	FaultUnparsable      EngineFault = "unparsable"       // the server could not parse its model's own output
 	FaultProtocol        EngineFault = "protocol"         // an answer that is not the protocol asked for
-	FaultTooLarge        EngineFault = "too_large"        // an answer over our cap
+	FaultTooLarge        EngineFault = "too_large"        // an answer of more bytes than our cap
+	FaultTooManyCalls    EngineFault = "too_many_calls"   // an answer of more tool calls than our cap
 )
 
 // EngineError says what a model server did instead of answering.
@@ -54,18 +55,3 @@ func (e *EngineError) Error() string {
 }
 
 func (e *EngineError) Unwrap() error { return e.Err }
-
-// Observed is what a model server says of itself, read back at start. Nil and
-// empty are unknown; unknown is not a change.
-type Observed struct {
-	Kind           string // "llama.cpp", "openai", "scripted"
-	Build          string // build_info or system_fingerprint
-	Model          string // id that the server lists or echoes
-	Served         []string
-	ContextPerSlot *int64 // tokens, default_generation_settings.n_ctx
-	Slots          *int64
-	TemplateDigest string // sha256 of the chat template, hex
-	ModelPath      string // as the server says; not part of any digest
-	Simulated      bool   // the scripted engine made it
-	Sampling       map[string]string
-}

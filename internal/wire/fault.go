@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +118,13 @@ func number(b json.RawMessage) *int64 {
 func (d details) engineError(status int) *bench.EngineError {
 	e := &bench.EngineError{Fault: d.fault(status), Message: excerpt([]byte(d.Message), messageBytes)}
 	if e.Fault == bench.FaultContextExceeded {
-		e.PromptTokens, e.ContextSize = d.PromptTokens, d.ContextSize
+		e.PromptTokens, e.ContextSize = d.sizes()
+		if d.PromptTokens != nil {
+			e.PromptTokens = d.PromptTokens
+		}
+		if d.ContextSize != nil {
+			e.ContextSize = d.ContextSize
+		}
 	}
 	return e
 }
@@ -155,8 +162,36 @@ func (d details) contextExceeded() bool {
 		return true
 	}
 	m := strings.ToLower(d.Message)
-	return strings.Contains(m, "exceeds the available context size") ||
-		strings.Contains(m, "context length")
+	for _, words := range contextWords {
+		if strings.Contains(m, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// contextWords are how servers without a type for it say that a request is too
+// long: llama.cpp, vLLM, SGLang, Anthropic's shape.
+var contextWords = []string{
+	"exceeds the available context size",
+	"maximum context length",
+	"model's context length",
+	"longer than the context",
+	"prompt is too long",
+}
+
+// sizes reads the context and the prompt from such words, where they tell them.
+func (d details) sizes() (prompt, context *int64) {
+	find := func(patterns ...string) *int64 {
+		for _, p := range patterns {
+			if m := regexp.MustCompile(p).FindStringSubmatch(d.Message); m != nil {
+				return number([]byte(m[1]))
+			}
+		}
+		return nil
+	}
+	return find(`request has (\d+) input tokens`, `passed (\d+) input tokens`, `\((\d+) in the messages`, `input \((\d+) tokens\)`),
+		find(`maximum context length (?:is|of) (\d+)`, `model's context length (?:is only |is |\()(\d+)`)
 }
 
 func (d details) unparsable() bool {
@@ -196,7 +231,7 @@ func tooLarge(what string, limit int) *bench.EngineError {
 }
 
 func tooMany(what string, limit int) *bench.EngineError {
-	return &bench.EngineError{Fault: bench.FaultTooLarge, Message: fmt.Sprintf("more than %d %s in one answer", limit, what)}
+	return &bench.EngineError{Fault: bench.FaultTooManyCalls, Message: fmt.Sprintf("more than %d %s in one answer", limit, what)}
 }
 
 // excerpt returns the start of b as one line of valid text.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,8 @@ func TestStatusError(t *testing.T) {
 		{"empty", 500, "", "", bench.FaultServer, "no body", 0},
 		{"word as code", 400, "", `{"error":{"message":"too long","code":"context_length_exceeded"}}`, bench.FaultContextExceeded, "too long", 0},
 		{"context under 500", 500, "", `{"error":{"message":"the request exceeds the available context size. try increasing it","type":"server_error"}}`, bench.FaultContextExceeded, "the request", 0},
+		{"out of memory that speaks of context length", 500, "", `{"error":{"message":"CUDA out of memory while growing context length buffer"}}`, bench.FaultServer, "CUDA", 0},
+		{"prompt too long", 413, "", `{"type":"error","error":{"type":"request_too_large","message":"prompt is too long: 210000 tokens"}}`, bench.FaultContextExceeded, "prompt is too long", 0},
 		{"unparsable", 500, "", `{"error":{"message":"Failed to parse input at pos 3: <tool"}}`, bench.FaultUnparsable, "Failed to parse", 0},
 		{"unknown model by a router", 400, "", `{"error":{"code":400,"message":"model 'nope' not found"}}`, bench.FaultNotFound, "nope", 0},
 		{"unauthorised speaks of context length", 401, "", `{"error":{"message":"context length"}}`, bench.FaultUnauthorised, "", 0},
@@ -126,5 +129,25 @@ func TestDocument(t *testing.T) {
 	m := r.Marks
 	if m.FirstToken != nil || m.FirstAnswer != nil || m.LastToken != nil || r.TokenEvents != 0 || *m.FirstByte != time.Millisecond || *m.End != 5*time.Millisecond {
 		t.Errorf("marks %+v: a document does not say when its tokens came", m)
+	}
+}
+
+// Servers that tell the sizes in words only.
+func TestContextSizesInWords(t *testing.T) {
+	tests := []struct {
+		name, message   string
+		prompt, context int64
+	}{
+		{"vLLM", "This model's maximum context length is 32768 tokens. However, your request has 2410 input tokens. Please reduce the length of the input messages.", 2410, 32768},
+		{"vLLM, older", "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (104 in the messages, 4096 in the completion).", 104, 4096},
+		{"vLLM, newer", "You passed 2049 input tokens and requested 2000 output tokens. However, the model's context length is only 4096 tokens.", 2049, 4096},
+		{"SGLang", "The input (5000 tokens) is longer than the model's context length (4096 tokens).", 5000, 4096},
+	}
+	for _, tt := range tests {
+		body := fmt.Sprintf(`{"object":"error","message":%q,"type":"BadRequestError","code":400}`, tt.message)
+		e := StatusError(400, "", time.Time{}, []byte(body))
+		if e.Fault != bench.FaultContextExceeded || e.PromptTokens == nil || *e.PromptTokens != tt.prompt || e.ContextSize == nil || *e.ContextSize != tt.context {
+			t.Errorf("%s: %+v", tt.name, e)
+		}
 	}
 }
