@@ -75,28 +75,23 @@ func putCandidate(ctx context.Context, tx *sql.Tx, f *frozen) error {
 	return nil
 }
 
-// Candidate reads a candidate and checks it against its id. Skipped and Rejected
-// belong to an export, not to a tree: they are those of the first attempt that
-// left this tree, one whose export was not rejected before others.
+// Candidate reads the tree of a candidate and checks it against its id. Skipped
+// and Rejected stay empty: they belong to the export of one attempt, and attempts
+// share trees (every rejected export left the empty one). CellStates has what was
+// rejected. The error wraps ErrUnknownCandidate or ErrAltered.
 func (s *Store) Candidate(ctx context.Context, id string) (bench.Candidate, error) {
-	var c bench.Candidate
-	err := s.view(ctx, "read a candidate", func(ctx context.Context, q querier) error {
-		var err error
-		c, err = s.blobs.candidate(ctx, q, id)
-		return err
-	})
-	return c, err
+	return candidateOf(ctx, s, s.blobs, id)
 }
 
 // Candidate reads a candidate as Store.Candidate does.
 func (r *Reader) Candidate(ctx context.Context, id string) (bench.Candidate, error) {
-	var c bench.Candidate
-	err := r.view(ctx, "read a candidate", func(ctx context.Context, q querier) error {
-		var err error
-		c, err = r.blobs.candidate(ctx, q, id)
-		return err
+	return candidateOf(ctx, r, r.blobs, id)
+}
+
+func candidateOf(ctx context.Context, v viewer, blobs *codec, id string) (bench.Candidate, error) {
+	return viewed(ctx, v, "read a candidate", func(ctx context.Context, q querier) (bench.Candidate, error) {
+		return blobs.candidate(ctx, q, id)
 	})
-	return c, err
 }
 
 func (c *codec) candidate(ctx context.Context, q querier, id string) (bench.Candidate, error) {
@@ -120,20 +115,7 @@ func (c *codec) candidate(ctx context.Context, q querier, id string) (bench.Cand
 	if got := tree.Digest(); got != id || bench.Digest(stored) != id {
 		return none, fmt.Errorf("%w: candidate %s has the digest %s", ErrAltered, id, got)
 	}
-	out := bench.Candidate{ID: id, Tree: tree}
-	var skipped, rejected *string
-	err = q.QueryRowContext(ctx, `SELECT skipped, rejected FROM attempt_ends WHERE candidate = ?
-		ORDER BY rejected IS NOT NULL, attempt LIMIT 1`, id).Scan(&skipped, &rejected)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return none, err
-	}
-	out.Rejected = orZero(rejected)
-	var docs []skippedDoc
-	if err := parse(skipped, &docs); err != nil {
-		return none, err
-	}
-	out.Skipped = each(docs, func(d skippedDoc) bench.Skipped { return bench.Skipped(d) })
-	return out, nil
+	return bench.Candidate{ID: id, Tree: tree}, nil
 }
 
 func (c *codec) tree(ctx context.Context, q querier, id string) (bench.Tree, error) {

@@ -3,10 +3,12 @@ package results
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"assay/internal/bench"
+	"assay/internal/report"
 
 	"pgregory.net/rapid"
 )
@@ -87,15 +89,21 @@ type model struct {
 }
 
 type try struct {
-	id                    int64
-	cell                  int
-	ended, counts, graded bool
+	id            int64
+	cell          int
+	ended, counts bool
+	reason        bench.StopReason
+	graded        map[string]bool // by fixture digest
+	faults        map[string]int
 }
 
 // Any order of begins, ends and gradings over a few cells, checked against a
-// model. Rows stay, so a broken rule would still show at the end.
+// model. Two cohorts share the cells and judge them by two fixtures. Rows stay, so
+// a broken rule would still show at the end. What the report calls complete is
+// then what CellStates calls graded, over all these histories.
 func TestInterleavingsKeepTheInvariants(t *testing.T) {
-	s := openStore(t, dbPath(t))
+	path := dbPath(t)
+	s := openStore(t, path)
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
@@ -104,6 +112,12 @@ func TestInterleavingsKeepTheInvariants(t *testing.T) {
 			p.Cells[i].Key += fmt.Sprintf(" of run %d", run)
 		}
 		cohort := cohortOf(t, s, p)
+		corrected := p
+		corrected.Cells = slices.Clone(p.Cells)
+		for i := range corrected.Cells {
+			corrected.Cells[i].FixtureDigest = "corrected"
+		}
+		other := cohortOf(t, s, corrected)
 		var m model
 		for range rapid.IntRange(1, 24).Draw(rt, "actions") {
 			action := rapid.SampledFrom([]string{"begin", "end", "end", "grade"}).Draw(rt, "action")
@@ -115,11 +129,50 @@ func TestInterleavingsKeepTheInvariants(t *testing.T) {
 			if action == "end" {
 				m.end(rt, t, s, tr, rapid.SampledFrom(bench.StopReasons()).Draw(rt, "reason"))
 			} else {
-				m.grade(rt, t, s, tr)
+				fixture := rapid.SampledFrom([]string{"fixture-digest", "corrected", "old"}).Draw(rt, "fixture")
+				m.grade(rt, t, s, tr, fixture, rapid.SampledFrom([]string{"", "", "box lost"}).Draw(rt, "fault"))
 			}
 		}
 		m.check(rt, t, s, cohort)
+		m.check(rt, t, s, other)
 	})
+	reportAgrees(t, s, path)
+}
+
+// reportAgrees compares each cohort's report with the states of its cells.
+func reportAgrees(t *testing.T, s *Store, path string) {
+	t.Helper()
+	views, err := openReader(t, path).Cohorts(t.Context())
+	must(t, err)
+	seen := 0
+	for _, c := range report.Build("", views).Cohorts {
+		states, err := s.CellStates(t.Context(), c.ID)
+		must(t, err)
+		graded, counting := map[string]int{}, map[string]int{}
+		for _, st := range states {
+			if st.Counting != 0 {
+				counting[st.Cell.Arm]++
+			}
+			if st.Graded {
+				graded[st.Cell.Arm]++
+				seen++
+			}
+		}
+		for name, arm := range c.Arms {
+			if arm.Complete != graded[name] {
+				t.Errorf("cohort %d, arm %s: the report has %d complete cells, the states have %d", c.ID, name, arm.Complete, graded[name])
+			}
+			if arm.Attempts != counting[name] {
+				t.Errorf("cohort %d, arm %s: the report sums %d attempts, the states have %d that count", c.ID, name, arm.Attempts, counting[name])
+			}
+			if sum := arm.Complete + arm.Invalid + arm.Ungraded + arm.Open + arm.NotRun; sum != arm.Planned {
+				t.Errorf("cohort %d, arm %s: %d cells planned, %d told apart", c.ID, name, arm.Planned, sum)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no history graded a cell, so nothing was compared")
+	}
 }
 
 func (m *model) begin(rt *rapid.T, t *testing.T, s *Store, cohort int64, p bench.CohortPlan, cell int) {
@@ -129,7 +182,7 @@ func (m *model) begin(rt *rapid.T, t *testing.T, s *Store, cohort int64, p bench
 		return
 	}
 	expect(rt, err, nil)
-	m.tries = append(m.tries, try{id: id, cell: cell})
+	m.tries = append(m.tries, try{id: id, cell: cell, graded: map[string]bool{}, faults: map[string]int{}})
 }
 
 func (m *model) end(rt *rapid.T, t *testing.T, s *Store, tr *try, reason bench.StopReason) {
@@ -141,21 +194,25 @@ func (m *model) end(rt *rapid.T, t *testing.T, s *Store, tr *try, reason bench.S
 		expect(rt, err, ErrCounted)
 	default:
 		expect(rt, err, nil)
-		tr.ended, tr.counts = true, !reason.Invalid()
+		tr.ended, tr.counts, tr.reason = true, !reason.Invalid(), reason
 		if tr.counts {
 			m.counting[tr.cell] = tr.id
 		}
 	}
 }
 
-func (m *model) grade(rt *rapid.T, t *testing.T, s *Store, tr *try) {
-	err := s.AddGrading(t.Context(), tr.id, grading("", "fixture-digest", "", bench.CheckFailed))
+func (m *model) grade(rt *rapid.T, t *testing.T, s *Store, tr *try, fixture, fault string) {
+	err := s.AddGrading(t.Context(), tr.id, grading("", fixture, fault, bench.CheckFailed))
 	if !tr.ended {
 		expect(rt, err, ErrNotEnded)
 		return
 	}
 	expect(rt, err, nil)
-	tr.graded = true
+	if fault == "" {
+		tr.graded[fixture] = true
+	} else {
+		tr.faults[fixture]++
+	}
 }
 
 func (m *model) check(rt *rapid.T, t *testing.T, s *Store, cohort int64) {
@@ -168,10 +225,13 @@ func (m *model) check(rt *rapid.T, t *testing.T, s *Store, cohort int64) {
 				continue
 			}
 			want.Tries++
-			if !tr.counts {
-				want.Invalid++
-			} else if tr.graded {
-				want.Graded = true
+			switch fixture := got.Cell.FixtureDigest; {
+			case !tr.ended:
+				want.Unended++
+			case tr.counts:
+				want.Graded, want.Faults = tr.graded[fixture], tr.faults[fixture]
+			case tr.reason != bench.StopInterrupted:
+				want.Failed++
 			}
 		}
 		if got != want {

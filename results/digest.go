@@ -11,10 +11,16 @@ import (
 	"math"
 )
 
-// chained are the tables of original observations, in the order of the chain, with
-// their columns and the key that orders their rows. Blobs enter by their content's
+// chained are the tables of plans and original observations, in the order of the
+// chain, with their columns and the key that orders their rows. The plans say whose
+// observation a row is, so they belong to it. Blobs enter by their content's
 // digest. What a regrade adds is not among them.
 var chained = []struct{ table, columns, order string }{
+	{"cohorts", `id, identity, study, study_digest, (SELECT sha256 FROM blobs WHERE id = study_text), assay, scaffold,
+		(SELECT sha256 FROM blobs WHERE id = scaffold_text), run_order, limits, created_at`, "id"},
+	{"arms", "cohort, position, name, declared", "cohort, position"},
+	{"cells", "id, key, task, seed, repeat, variant, task_digest", "id"},
+	{"cohort_cells", "cohort, position, cell, arm, fixture_version, fixture_digest", "cohort, position"},
 	{"attempts", "id, cohort, cell, number, worker, observed, environment, simulated, started_at", "id"},
 	{"attempt_ends", `attempt, cell, counts, stop_reason, stop_message, limit_name, limit_value, limit_reached, task_ns, turns,
 		reminders, retries, candidate, rejected, skipped, protected_touched, bad_calls, engine_idle, ended_at`, "attempt"},
@@ -31,8 +37,8 @@ var chained = []struct{ table, columns, order string }{
 	{"candidate_files", "candidate, path, exec, (SELECT sha256 FROM blobs WHERE id = blob)", "candidate, path"},
 }
 
-// Digest chains the original rows (attempts and their ends, responses, timings,
-// steps, candidates) into one sha256, hex: each link is over the link before and
+// Digest chains the original rows (plans, attempts and their ends, responses,
+// timings, steps, candidates) into one sha256, hex: each link is over the link before and
 // one row. Gradings and events do not enter, so a regrade leaves it as it is.
 func (r *Reader) Digest(ctx context.Context) (string, error) {
 	var out string

@@ -19,6 +19,7 @@ var (
 	ErrReadOnly     = errors.New("the database cannot be written")
 	ErrNotADatabase = errors.New("not an assay database")
 	ErrAltered      = errors.New("the database was altered or damaged")
+	ErrMoved        = errors.New("the database was moved, replaced or deleted while it was written")
 	ErrDiskFull     = errors.New("no space left for the database")
 )
 

@@ -119,16 +119,6 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
-func TestCreateRefusesWhatIsThere(t *testing.T) {
-	path := dbPath(t)
-	s, err := Create(t.Context(), path, Options{})
-	must(t, err)
-	must(t, s.Close())
-	if _, err := Create(t.Context(), path, Options{}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestCloseLeavesOneFile(t *testing.T) {
 	path := filled(t)
 	got := listing(t, filepath.Dir(path))

@@ -139,7 +139,7 @@ func TestAttemptRules(t *testing.T) {
 	}
 	got, err := s.CellStates(ctx, cohort)
 	must(t, err)
-	want := []bench.CellState{{Cell: p.Cells[0], Counting: a, Tries: 2, Invalid: 1}, {Cell: p.Cells[1]}}
+	want := []bench.CellState{{Cell: p.Cells[0], Counting: a, Tries: 2, Failed: 1}, {Cell: p.Cells[1]}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -233,6 +233,7 @@ func TestStepsCandidatesGradingsAndEventsRoundTrip(t *testing.T) {
 	must(t, err)
 	again, err := s.Candidate(t.Context(), c.ID)
 	must(t, err)
+	tree := bench.Candidate{ID: c.ID, Tree: c.Tree} // what was skipped belongs to the export
 	gotGradings, err := r.Gradings(t.Context(), a)
 	must(t, err)
 	gotEvents, err := r.Events(t.Context(), cohort)
@@ -241,7 +242,7 @@ func TestStepsCandidatesGradingsAndEventsRoundTrip(t *testing.T) {
 		name      string
 		want, got any
 	}{
-		{"steps", steps, gotSteps}, {"candidate", *c, gotCandidate}, {"candidate of the store", *c, again},
+		{"steps", steps, gotSteps}, {"candidate", tree, gotCandidate}, {"candidate of the store", tree, again},
 		{"gradings", gradings, gotGradings}, {"events", events, gotEvents},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got, cmpopts.EquateEmpty()); diff != "" {
@@ -250,23 +251,68 @@ func TestStepsCandidatesGradingsAndEventsRoundTrip(t *testing.T) {
 	}
 }
 
-func TestRejectedCandidateIsToldFromAnEmptyOne(t *testing.T) {
+// Rejected exports and an empty workspace share one tree: the attempt, not the
+// tree, says which it was.
+func TestRejectionBelongsToTheAttempt(t *testing.T) {
 	s := openStore(t, dbPath(t))
-	p := plan(2)
+	p := plan(3)
 	cohort := cohortOf(t, s, p)
-	rejected := bench.NewCandidate(bench.Export{Rejected: "2001 files, over 2000"})
-	must(t, s.EndAttempt(t.Context(), begin(t, s, cohort, p.Cells[0]), attemptEnd(bench.StopSubmitted, &rejected)))
-	got, err := s.Candidate(t.Context(), rejected.ID)
-	must(t, err)
-	if got.Rejected != rejected.Rejected || len(got.Tree) != 0 {
-		t.Errorf("%+v", got)
+	why := []string{"2001 files, over 2000", "", "a file of 2 MiB, over 1 MiB"}
+	want := make([]bench.CellState, len(why))
+	for i, rejected := range why {
+		c := bench.NewCandidate(bench.Export{Rejected: rejected, Skipped: []bench.Skipped{{Path: "x", Reason: "fifo"}}})
+		a := begin(t, s, cohort, p.Cells[i])
+		must(t, s.EndAttempt(t.Context(), a, attemptEnd(bench.StopSubmitted, &c)))
+		want[i] = bench.CellState{Cell: p.Cells[i], Counting: a, Tries: 1, Candidate: c.ID, Rejected: rejected}
+		got, err := s.Candidate(t.Context(), c.ID)
+		must(t, err)
+		if diff := cmp.Diff(bench.Candidate{ID: c.ID}, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("more than the tree is said:\n%s", diff)
+		}
 	}
-	empty := bench.NewCandidate(bench.Export{})
-	must(t, s.EndAttempt(t.Context(), begin(t, s, cohort, p.Cells[1]), attemptEnd(bench.StopSubmitted, &empty)))
-	got, err = s.Candidate(t.Context(), empty.ID)
+	got, err := s.CellStates(t.Context(), cohort)
 	must(t, err)
-	if got.Rejected != "" {
-		t.Errorf("an empty workspace reads as rejected: %q", got.Rejected)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLastObserved(t *testing.T) {
+	s := openStore(t, dbPath(t))
+	p := plan(4)
+	cohort := cohortOf(t, s, p)
+	wider := plan(6)
+	wider.Study = "wider"
+	other := cohortOf(t, s, wider)
+	ran := func(cohort int64, cell bench.PlannedCell, build string) {
+		start := attemptStart()
+		start.Observed.Build = build
+		_, err := s.BeginAttempt(t.Context(), cohort, cell, start)
+		must(t, err)
+	}
+	ran(cohort, p.Cells[2], "old")
+	ran(other, wider.Cells[0], "new")          // a cell that both cohorts have
+	ran(other, wider.Cells[4], "of the other") // one that the first lacks
+	for _, tt := range []struct {
+		cohort    int64
+		arm, want string
+	}{
+		{cohort, "q4", "new"}, {cohort, "q8", ""}, {cohort, "no such arm", ""}, {other, "q4", "of the other"},
+	} {
+		got, err := s.LastObserved(t.Context(), tt.cohort, tt.arm)
+		must(t, err)
+		var want *bench.Observed
+		if tt.want != "" {
+			o := attemptStart().Observed
+			o.Build = tt.want
+			want = &o
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s of cohort %d:\n%s", tt.arm, tt.cohort, diff)
+		}
+	}
+	if _, err := s.LastObserved(t.Context(), 99, "q4"); !errors.Is(err, ErrUnknownCohort) {
+		t.Errorf("%v", err)
 	}
 }
 

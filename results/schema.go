@@ -20,7 +20,7 @@ const Format = 1
 const applicationID = 0x61737379
 
 // schemaDigest is the digest of tables, triggers and unique indexes of Format.
-const schemaDigest = "82b5e107b071c64aaea1d5c077c0a7b74bffb40aff9f35490099170b84bc2ae1"
+const schemaDigest = "e84a415908722c25ad6bc35c4c645ae3d87be67c8347074f71a3a68df2fa354b"
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS

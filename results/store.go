@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -38,22 +39,11 @@ type Store struct {
 	db    *sql.DB
 	lock  *fileLock
 	blobs *codec
-	sync  durability // of the connection, as last set
+	sync  durability  // of the connection, as last set
+	file  os.FileInfo // of the database when it was opened
 
 	closing  sync.Once
 	closeErr error
-}
-
-// Create makes a new database at path and opens it. A path that exists is an
-// error that wraps fs.ErrExist.
-func Create(ctx context.Context, path string, o Options) (*Store, error) {
-	if _, exists, err := place(path); err != nil {
-		return nil, err
-	} else if exists {
-		return nil, fmt.Errorf("make the database %s: %w", path, fs.ErrExist)
-	}
-	o.MustExist = false
-	return Open(ctx, path, o)
 }
 
 // Open opens the database at path for writing and makes it where nothing is
@@ -123,11 +113,25 @@ func openLocked(ctx context.Context, file string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	now := o.Now
 	if now == nil {
 		now = time.Now
 	}
-	return &Store{path: file, now: now, db: db, blobs: blobs, sync: durable}, nil
+	return &Store{path: file, now: now, db: db, blobs: blobs, sync: durable, file: info}, nil
+}
+
+// inPlace refuses a database that is no longer the file of its name: what is
+// written to it would be lost, or found beside another.
+func (s *Store) inPlace() error {
+	info, err := os.Stat(s.path)
+	if err == nil && os.SameFile(info, s.file) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not the file that was opened; what was written before is in that file, if it still has a name", ErrMoved, s.path)
 }
 
 // Close ends the writing and gives up the lock. Later calls return the same.
@@ -159,7 +163,7 @@ func (s *Store) write(ctx context.Context, d durability, what string, fn func(ct
 	if err := s.transact(ctx, d, fn); err != nil {
 		return fmt.Errorf("%s in %s: %w", what, s.path, classify(interrupted(ctx, err)))
 	}
-	return nil
+	return s.inPlace()
 }
 
 // transact uses the one connection; whoever has it is alone, so sync needs no lock.

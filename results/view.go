@@ -9,12 +9,13 @@ import (
 )
 
 // Cohorts reads every cohort, by id, with all attempts at its cells. Cohorts that
-// share cells show the same attempts. Sums cover the responses of an attempt; the
-// grading of an attempt is the latest one without fault by the fixture that the
-// cohort planned, else the latest.
+// share cells show the same attempts. Sums cover the responses of an attempt. Only
+// gradings by the fixture that the cohort planned are used: of an attempt the
+// latest without fault, else the latest; its Checks are those that did not pass,
+// Passed and Total cover all.
 //
-// An attempt without an end is shown with Ended false and the stop reason
-// interrupted: its runner died in it, or still runs it.
+// An attempt without an end is shown with Ended false and no stop reason: its
+// runner died in it, or runs it now.
 func (r *Reader) Cohorts(ctx context.Context) ([]bench.CohortView, error) {
 	var out []bench.CohortView
 	err := r.view(ctx, "read the cohorts", func(ctx context.Context, q querier) error {
@@ -45,8 +46,12 @@ func fillCohort(ctx context.Context, q querier, v *bench.CohortView, sums map[in
 	if v.Cells, err = cellRows(ctx, q, v.ID); err != nil {
 		return err
 	}
-	if err := fillObserved(ctx, q, v); err != nil {
+	observed, err := lastObserved(ctx, q, v.ID)
+	if err != nil {
 		return err
+	}
+	for i := range v.Arms {
+		v.Arms[i].Observed = observed[v.Arms[i].Arm.Name]
 	}
 	if v.Attempts, err = attemptRows(ctx, q, v.ID, sums); err != nil {
 		return err
@@ -107,32 +112,6 @@ func armRows(ctx context.Context, q querier, cohort int64) (out []bench.ArmView,
 			return nil
 		})
 	return out, err
-}
-
-// fillObserved takes what the latest attempt of each arm read back.
-func fillObserved(ctx context.Context, q querier, v *bench.CohortView) error {
-	observed := map[string]*bench.Observed{}
-	err := collect(ctx, q, `SELECT arm, observed FROM attempts JOIN (
-			SELECT cc.arm AS arm, max(a.id) AS latest
-			FROM cohort_cells cc JOIN attempts a ON a.cell = cc.cell WHERE cc.cohort = ? GROUP BY cc.arm
-		) ON attempts.id = latest`, []any{v.ID},
-		func(rows *sql.Rows) error {
-			var arm, text string
-			if err := rows.Scan(&arm, &text); err != nil {
-				return err
-			}
-			var doc observedDoc
-			if err := parse(&text, &doc); err != nil {
-				return err
-			}
-			o := bench.Observed(doc)
-			observed[arm] = &o
-			return nil
-		})
-	for i := range v.Arms {
-		v.Arms[i].Observed = observed[v.Arms[i].Arm.Name]
-	}
-	return err
 }
 
 func cellRows(ctx context.Context, q querier, cohort int64) (out []bench.PlannedCell, err error) {

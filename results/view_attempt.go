@@ -12,7 +12,6 @@ type responseSum struct {
 	responses, native int
 	nativeTokens      int64
 	decodeMS          float64
-	promptMS          float64
 	draftN, draftAcc  *int64
 }
 
@@ -20,11 +19,11 @@ type responseSum struct {
 // sum(): a server's absurd count then saturates and cannot fail the whole report.
 const sumQuery = `
 SELECT attempt, count(*), total(native), CAST(total(iif(native, predicted_n, 0)) AS INTEGER),
-	total(iif(native, predicted_ms, 0)), total(prompt_ms),
+	total(iif(native, predicted_ms, 0)),
 	iif(count(draft_n) > 0, CAST(total(draft_n) AS INTEGER), NULL),
 	iif(count(draft_n_accepted) > 0, CAST(total(draft_n_accepted) AS INTEGER), NULL)
 FROM (
-	SELECT attempt, predicted_n, predicted_ms, prompt_ms, draft_n, draft_n_accepted,
+	SELECT attempt, predicted_n, predicted_ms, draft_n, draft_n_accepted,
 		coalesce(predicted_n >= 2 AND predicted_ms > 0, 0) AS native
 	FROM response_timings
 )
@@ -36,16 +35,13 @@ func responseSums(ctx context.Context, q querier) (map[int64]responseSum, error)
 		var id int64
 		var s responseSum
 		var native float64
-		err := rows.Scan(&id, &s.responses, &native, &s.nativeTokens, &s.decodeMS, &s.promptMS, &s.draftN, &s.draftAcc)
+		err := rows.Scan(&id, &s.responses, &native, &s.nativeTokens, &s.decodeMS, &s.draftN, &s.draftAcc)
 		s.native = int(native)
 		out[id] = s
 		return err
 	})
 	return out, err
 }
-
-// noEnd is the stop message of an attempt without an end row.
-const noEnd = "no end was recorded: the runner died in it or still runs it"
 
 const attemptQuery = `
 SELECT a.id, cc.arm, c.task, c.seed, c.repeat, a.simulated, e.attempt IS NOT NULL, coalesce(e.counts, 0), e.stop_reason,
@@ -66,7 +62,7 @@ func attemptRows(ctx context.Context, q querier, cohort int64, sums map[int64]re
 		}
 		s := sums[row.ID]
 		row.Responses, row.NativeRows, row.OtherRows = s.responses, s.native, s.responses-s.native
-		row.NativeTokens, row.DecodeMS, row.PromptMS = s.nativeTokens, s.decodeMS, s.promptMS
+		row.NativeTokens, row.DecodeMS = s.nativeTokens, s.decodeMS
 		row.DraftN, row.DraftNAcc = s.draftN, s.draftAcc
 		out = append(out, row)
 		return nil
@@ -85,9 +81,6 @@ func scanAttempt(rows *sql.Rows) (row bench.AttemptRow, err error) {
 	row.Stop = bench.Stop{
 		Reason: bench.StopReason(orZero(reason)), Message: orZero(message), Limit: orZero(limit), Value: orZero(value),
 		Reached: orZero(reached),
-	}
-	if !row.Ended {
-		row.Stop = bench.Stop{Reason: bench.StopInterrupted, Message: noEnd}
 	}
 	row.Candidate, row.Rejected = orZero(candidate), orZero(rejected)
 	if err := parse(touched, &row.ProtectedTouched); err != nil {

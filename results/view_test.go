@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -55,16 +54,15 @@ func TestCohortView(t *testing.T) {
 	counting := ended
 	counting.ID, counting.Counts, counting.Stop.Reason, counting.Candidate = good, true, bench.StopSubmitted, c.ID
 	counting.Responses, counting.NativeRows, counting.OtherRows = 4, 2, 2
-	counting.NativeTokens, counting.DecodeMS, counting.PromptMS = 12, 150, 37.5
+	counting.NativeTokens, counting.DecodeMS = 12, 150
 	counting.DraftN, counting.DraftNAcc = ptr(int64(8)), ptr(int64(6))
 	counting.Grading = &bench.GradingRow{
 		FixtureVersion: "v0", FixtureDigest: "fixture-digest", Environment: environment(), Passed: 2, Total: 2, Complete: true,
 		Functional: true, Flags: []bench.Flag{bench.FlagTimeout}, Elapsed: 700 * time.Millisecond,
-		Checks: []bench.CheckResult{{ID: "check-0", Status: bench.CheckPassed}, {ID: "check-1", Status: bench.CheckPassed, Elapsed: time.Millisecond}},
 	}
 	open := bench.AttemptRow{
-		ID: died, Cell: p.Cells[0].Cell, Stop: bench.Stop{Reason: bench.StopInterrupted, Message: noEnd}, Responses: 1, NativeRows: 1,
-		NativeTokens: 5, DecodeMS: 100, PromptMS: 12.5, DraftN: ptr(int64(4)), DraftNAcc: ptr(int64(3)), Simulated: true,
+		ID: died, Cell: p.Cells[0].Cell, Responses: 1, NativeRows: 1,
+		NativeTokens: 5, DecodeMS: 100, DraftN: ptr(int64(4)), DraftNAcc: ptr(int64(3)), Simulated: true,
 	}
 	observed := attemptStart().Observed
 	want := []bench.CohortView{{
@@ -77,7 +75,7 @@ func TestCohortView(t *testing.T) {
 	}
 	states, err := s.CellStates(ctx, cohort)
 	must(t, err)
-	state := bench.CellState{Cell: p.Cells[0], Counting: good, Tries: 3, Invalid: 2, Graded: true, Candidate: c.ID, Faults: 2}
+	state := bench.CellState{Cell: p.Cells[0], Counting: good, Tries: 3, Failed: 1, Unended: 1, Graded: true, Candidate: c.ID, Faults: 2}
 	if diff := cmp.Diff(state, states[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -87,11 +85,12 @@ func TestGradingChosen(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		fixtures []string // fixture digest of each grading, "!" in front of a fault
-		want     int
+		want     int      // place of the grading that the report uses; -1: none
 	}{
 		{"latest of the planned fixture", []string{"fixture-digest", "fixture-digest", "corrected"}, 1},
 		{"fault after a verdict", []string{"fixture-digest", "!fixture-digest"}, 0},
-		{"only another fixture", []string{"old", "corrected"}, 1},
+		{"only other fixtures", []string{"old", "!corrected"}, -1},
+		{"fault, and a verdict of another fixture", []string{"!fixture-digest", "corrected"}, 0},
 		{"only faults", []string{"!fixture-digest", "!fixture-digest"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +109,11 @@ func TestGradingChosen(t *testing.T) {
 			}
 			views, err := openReader(t, path).Cohorts(t.Context())
 			must(t, err)
-			if got := int(views[0].Attempts[0].Grading.Elapsed); got != tt.want {
+			got := -1
+			if g := views[0].Attempts[0].Grading; g != nil {
+				got = int(g.Elapsed)
+			}
+			if got != tt.want {
 				t.Errorf("grading %d, want %d", got, tt.want)
 			}
 		})
@@ -200,16 +203,21 @@ func TestDigest(t *testing.T) {
 	// Somebody who drops the triggers can change rows; the digest tells.
 	seen := map[string]bool{before: true, more: true}
 	db := foreign(t, path)
+	for _, table := range tables(t, path) {
+		if _, err := db.Exec("DROP TRIGGER " + table + "_no_update"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const swap = "UPDATE arms SET name = name || ' of old'; UPDATE arms SET name = iif(position = 0, 'q8', 'q4')"
 	for _, change := range []string{
+		swap, "UPDATE arms SET declared = json_set(declared, '$.model', 'x')",
+		"UPDATE cohort_cells SET arm = iif(arm = 'q4', 'q8', 'q4')", "UPDATE cohort_cells SET fixture_digest = 'x'",
+		"UPDATE cells SET seed = seed + 1", "UPDATE cohorts SET scaffold = 'x'", "UPDATE cohorts SET study_text = scaffold_text",
 		"UPDATE attempt_ends SET task_ns = task_ns + 1", "UPDATE response_timings SET predicted_n = NULL",
 		"UPDATE steps SET answer = arguments", "UPDATE responses SET raw = NULL", "UPDATE candidate_files SET exec = 1 - exec",
 	} {
-		var table string
-		fmt.Sscanf(change, "UPDATE %s", &table)
-		for _, q := range []string{"DROP TRIGGER " + table + "_no_update", change} {
-			if _, err := db.Exec(q); err != nil {
-				t.Fatal(err)
-			}
+		if _, err := db.Exec(change); err != nil {
+			t.Fatal(err)
 		}
 		got, err := r.Digest(t.Context())
 		must(t, err)
@@ -220,5 +228,46 @@ func TestDigest(t *testing.T) {
 	}
 	if _, err := OpenReader(t.Context(), path); err == nil {
 		t.Error("a database without its triggers was opened")
+	}
+}
+
+// Whether a grading is functional is decided twice, in Go over the checks and in
+// the view over their counts; the checks that did not pass are listed.
+func TestFunctionalRuleIsThatOfBench(t *testing.T) {
+	path := dbPath(t)
+	s := openStore(t, path)
+	const passed, failed, notRun = bench.CheckPassed, bench.CheckFailed, bench.CheckNotRun
+	cases := [][]bench.CheckStatus{nil, {passed}, {passed, passed}, {passed, failed}, {notRun, passed, failed}, {failed}}
+	var gradings []bench.Grading
+	for _, statuses := range cases {
+		for _, fault := range []string{"", "lost"} {
+			for _, complete := range []bool{true, false} {
+				g := grading("", "fixture-digest", fault, statuses...)
+				g.Complete = complete
+				gradings = append(gradings, g)
+			}
+		}
+	}
+	p := plan(len(gradings))
+	cohort := cohortOf(t, s, p)
+	for i, g := range gradings {
+		a := begin(t, s, cohort, p.Cells[i])
+		must(t, s.EndAttempt(t.Context(), a, attemptEnd(bench.StopSubmitted, nil)))
+		must(t, s.AddGrading(t.Context(), a, g))
+	}
+	views, err := openReader(t, path).Cohorts(t.Context())
+	must(t, err)
+	for i, g := range gradings {
+		want := bench.GradingRow{Passed: g.Passed(), Total: len(g.Checks), Functional: g.Functional()}
+		for _, c := range g.Checks {
+			if c.Status != passed {
+				want.Checks = append(want.Checks, c)
+			}
+		}
+		row := views[0].Attempts[i].Grading
+		got := bench.GradingRow{Passed: row.Passed, Total: row.Total, Functional: row.Functional, Checks: row.Checks}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v:\n%s", g.Checks, diff)
+		}
 	}
 }

@@ -52,11 +52,12 @@ type CellState struct {
 	Cell      PlannedCell
 	Counting  int64 // id of the attempt that counts; 0: none yet
 	Tries     int   // attempts begun, also those that never ended
-	Invalid   int   // attempts that ended invalid, or never ended
+	Failed    int   // attempts that ended invalid for another reason than an interrupt
+	Unended   int   // attempts without an end: the runner died in them, or runs them now
 	Graded    bool  // the counting attempt has a grading without fault by the cell's fixture
 	Candidate string
 	Rejected  string // why the counting attempt's export was refused; empty: it was not
-	Faults    int    // gradings of the counting attempt that failed on our side
+	Faults    int    // gradings of the counting attempt by the cell's fixture that failed on our side
 }
 
 // GradingRow is a grading as a report needs it.
@@ -69,7 +70,7 @@ type GradingRow struct {
 	Functional     bool
 	Flags          []Flag
 	Fault          string
-	Checks         []CheckResult
+	Checks         []CheckResult // from the record: those that did not pass
 	Elapsed        time.Duration
 }
 
@@ -88,7 +89,6 @@ type AttemptRow struct {
 	OtherRows    int     // all other responses
 	NativeTokens int64   // output tokens of the native rows, engine's count
 	DecodeMS     float64 // decode milliseconds of the same rows, engine's timer
-	PromptMS     float64 // prefill milliseconds, engine's timer, where known
 	DraftN       *int64
 	DraftNAcc    *int64
 	BadCalls     map[BadCall]int

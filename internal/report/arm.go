@@ -23,15 +23,31 @@ func buildArm(av bench.ArmView, cells []bench.PlannedCell, byCell map[bench.Cell
 
 // sums gathers what an arm's figures are made of.
 type sums struct {
-	arm         Arm
-	tokens      int64
-	decodeMS    float64
-	taskSeconds float64
-	timed       int // counting attempts whose task seconds are known
-	idle        []time.Duration
+	arm      Arm
+	tokens   int64
+	decodeMS float64
+	counting clocked
+	complete clocked // those of the counting attempts whose cell is complete
+	idle     []time.Duration
 }
 
-// cell adds one planned cell with all its tries.
+// clocked sums task seconds over attempts.
+type clocked struct {
+	seconds  float64
+	attempts int
+	unknown  int // attempts whose task seconds are not known
+}
+
+func (c *clocked) add(seconds *float64) {
+	c.attempts++
+	if seconds == nil {
+		c.unknown++
+		return
+	}
+	c.seconds += *seconds
+}
+
+// cell adds one planned cell with all its tries, oldest first.
 func (s *sums) cell(tries []bench.AttemptRow) {
 	s.arm.Planned++
 	if len(tries) == 0 {
@@ -48,7 +64,12 @@ func (s *sums) cell(tries []bench.AttemptRow) {
 	}
 	i := slices.IndexFunc(tries, func(a bench.AttemptRow) bool { return a.Counts })
 	if i < 0 {
-		s.arm.Invalid++
+		// A run that was stopped or killed, or goes on, says nothing about the arm.
+		if newest := tries[len(tries)-1]; !newest.Ended || newest.Stop.Reason == bench.StopInterrupted {
+			s.arm.Open++
+		} else {
+			s.arm.Invalid++
+		}
 		return
 	}
 	a := tries[i]
@@ -57,9 +78,9 @@ func (s *sums) cell(tries []bench.AttemptRow) {
 		s.arm.Ungraded++
 	case a.Grading.Fault != "":
 		s.arm.Invalid++
-		return
 	default:
 		s.arm.Complete++
+		s.complete.add(a.TaskSeconds)
 	}
 	s.attempt(a)
 }
@@ -67,6 +88,7 @@ func (s *sums) cell(tries []bench.AttemptRow) {
 // attempt adds a counting attempt.
 func (s *sums) attempt(a bench.AttemptRow) {
 	s.arm.Attempts++
+	s.counting.add(a.TaskSeconds)
 	if a.Functional() {
 		s.arm.Functional++
 	}
@@ -77,10 +99,6 @@ func (s *sums) attempt(a bench.AttemptRow) {
 	s.arm.OtherResponses += a.OtherRows
 	s.tokens += a.NativeTokens
 	s.decodeMS += a.DecodeMS
-	if a.TaskSeconds != nil {
-		s.taskSeconds += *a.TaskSeconds
-		s.timed++
-	}
 	s.arm.Drafted = add(s.arm.Drafted, a.DraftN)
 	s.arm.DraftAccepted = add(s.arm.DraftAccepted, a.DraftNAcc)
 	for kind, n := range a.BadCalls {
@@ -107,51 +125,95 @@ func add(sum, n *int64) *int64 {
 // finish computes the figures. A figure without a basis stays nil, with the
 // reason beside it.
 func (s *sums) finish() Arm {
-	a := s.arm
-	tried := a.Complete + a.Invalid + a.Ungraded
-	a.Scored = a.Complete > 0 && float64(a.Invalid) <= maxInvalid*float64(tried)
+	s.arm.Scored = s.arm.Complete > 0 && !s.arm.tooInvalid()
+	s.speed()
+	s.perDelivered()
+	if s.arm.Drafted == nil {
+		s.arm.NA["draft_tokens"] = "no drafts on the wire: speculation off, or none drafted"
+	}
+	s.arm.EngineIdle = idle(s.idle)
+	if len(s.arm.NA) == 0 {
+		s.arm.NA = nil
+	}
+	return s.arm
+}
+
+// na says why figures are unknown.
+func (s *sums) na(reason string, figures ...string) {
+	for _, f := range figures {
+		s.arm.NA[f] = reason
+	}
+}
+
+const noAttempt = "no attempt that counts"
+
+// speed computes tokens, seconds and rates over the counting attempts.
+func (s *sums) speed() {
+	a := &s.arm
 	a.Basis = "native"
 	if a.NativeResponses == 0 {
 		a.Basis = "n/a"
 		reason := "no response with the engine's own timing"
 		if a.Attempts == 0 {
-			reason = "no attempt that counts"
+			reason = noAttempt
 		}
-		for _, k := range []string{"native_output_tokens", "decode_seconds", "decode_tps", "task_output_tps"} {
-			a.NA[k] = reason
-		}
+		s.na(reason, "native_output_tokens", "decode_seconds", "decode_tps", "task_output_tps")
 	} else {
 		tokens, seconds := s.tokens, s.decodeMS/1000
 		a.NativeOutputTokens, a.DecodeSeconds = &tokens, &seconds
 		a.DecodeTPS = ratio(float64(tokens), seconds)
 	}
-	if s.timed == 0 || s.timed < a.Attempts {
-		for _, k := range []string{"task_seconds", "task_output_tps", "task_seconds_per_delivered", "delivered_per_hour"} {
-			a.NA[k] = "no attempt that counts"
-			if a.Attempts > 0 {
-				a.NA[k] = "an attempt without task seconds"
-			}
-		}
-	} else {
-		t := s.taskSeconds
-		a.TaskSeconds = &t
-		if a.NativeOutputTokens != nil {
-			a.TaskOutputTPS = ratio(float64(s.tokens), t)
-		}
-		a.SecondsPerDelivered = ratio(t, float64(a.Delivered))
-		a.DeliveredPerHour = ratio(3600*float64(a.Delivered), t)
-		if a.SecondsPerDelivered == nil {
-			a.NA["task_seconds_per_delivered"] = "nothing delivered"
+	if why := s.counting.lacks(noAttempt); why != "" {
+		s.na(why, "task_seconds", "task_output_tps")
+		return
+	}
+	t := s.counting.seconds
+	a.TaskSeconds = &t
+	if a.NativeOutputTokens != nil {
+		if a.TaskOutputTPS = ratio(float64(s.tokens), t); a.TaskOutputTPS == nil {
+			s.na(noTime, "task_output_tps")
 		}
 	}
-	if a.Drafted == nil {
-		a.NA["draft_tokens"] = "no drafts on the wire: speculation off, or none drafted"
+}
+
+const noTime = "the task seconds are 0"
+
+// perDelivered computes the two figures that need verdicts, so over the complete
+// cells alone: the seconds of an attempt that waits for its grading would stand
+// against nothing delivered.
+func (s *sums) perDelivered() {
+	a := &s.arm
+	const per, rate = "task_seconds_per_delivered", "delivered_per_hour"
+	if a.tooInvalid() {
+		s.na("more than 10 % of the tried cells are invalid", per, rate)
+		return
 	}
-	a.EngineIdle = idle(s.idle)
-	if len(a.NA) == 0 {
-		a.NA = nil
+	none := "no complete cell"
+	if a.Attempts == 0 {
+		none = noAttempt
 	}
-	return a
+	if why := s.complete.lacks(none); why != "" {
+		s.na(why, per, rate)
+		return
+	}
+	if a.SecondsPerDelivered = ratio(s.complete.seconds, float64(a.Delivered)); a.SecondsPerDelivered == nil {
+		s.na("nothing delivered", per)
+	}
+	if a.DeliveredPerHour = ratio(3600*float64(a.Delivered), s.complete.seconds); a.DeliveredPerHour == nil {
+		s.na(noTime, rate)
+	}
+}
+
+// lacks says why the sum is no figure; none is what to say where there is no
+// attempt.
+func (c clocked) lacks(none string) string {
+	switch {
+	case c.attempts == 0:
+		return none
+	case c.unknown > 0:
+		return "an attempt without task seconds"
+	}
+	return ""
 }
 
 // ratio is a/b, or nil where b is 0.

@@ -12,6 +12,9 @@ import (
 // arm gets no score.
 const maxInvalid = 0.10
 
+// noEnd is said of an attempt without an end.
+const noEnd = "the runner died in it, or runs it now"
+
 func buildCohort(v bench.CohortView) Cohort {
 	c := Cohort{
 		ID: v.ID, Study: v.Study, Created: v.Created.UTC(), Assay: v.Assay, Scaffold: v.Scaffold, Order: v.Order,
@@ -60,8 +63,15 @@ func attempt(a bench.AttemptRow) Attempt {
 		tokens, seconds := a.NativeTokens, a.DecodeMS/1000
 		out.NativeOutputTokens, out.DecodeSeconds = &tokens, &seconds
 	}
+	if !a.Ended {
+		out.StopMessage = noEnd
+	}
 	g := a.Grading
-	if g == nil || g.Fault != "" || !a.Counts {
+	if g == nil || !a.Counts {
+		return out
+	}
+	if g.Fault != "" {
+		out.GradingFault = g.Fault
 		return out
 	}
 	functional, delivered := a.Functional(), a.Delivered()
@@ -98,15 +108,32 @@ func warnings(c Cohort) []string {
 	}
 	for _, name := range c.ArmOrder {
 		a := c.Arms[name]
-		if !a.Scored && a.Complete+a.Invalid > 0 {
-			w = append(w, fmt.Sprintf("arm %s: %d of %d tried cells are invalid (more than 10 %%): no score", name, a.Invalid, a.Complete+a.Invalid+a.Ungraded))
+		if a.tooInvalid() {
+			w = append(w, fmt.Sprintf("arm %s: %d of %d tried cells are invalid (more than 10 %%): no score", name, a.Invalid, a.tried()))
 		}
-		if a.NotRun > 0 || a.Ungraded > 0 {
-			w = append(w, fmt.Sprintf("arm %s is not complete: %d of %d cells; the same run command continues", name, a.Complete, a.Planned))
+		if a.NotRun+a.Open+a.Ungraded > 0 {
+			w = append(w, fmt.Sprintf("arm %s is not complete: %s; the same run command continues", name, a.progress()))
 		}
 		if a.OtherResponses > 0 && a.NativeResponses > 0 {
 			w = append(w, fmt.Sprintf("arm %s: %d of %d responses without usable native timing are in no decode figure", name, a.OtherResponses, a.OtherResponses+a.NativeResponses))
 		}
 	}
 	return w
+}
+
+// tried is the number of cells of which a try said something.
+func (a Arm) tried() int { return a.Complete + a.Invalid + a.Ungraded }
+
+func (a Arm) tooInvalid() bool { return float64(a.Invalid) > maxInvalid*float64(a.tried()) }
+
+// progress says how far an arm is that is not complete.
+func (a Arm) progress() string {
+	s := fmt.Sprintf("%d of %d cells", a.Complete, a.Planned)
+	if a.Open > 0 {
+		s += fmt.Sprintf(", %d open (running, or cut off by the end of a run)", a.Open)
+	}
+	if a.Ungraded > 0 {
+		s += fmt.Sprintf(", %d not graded yet", a.Ungraded)
+	}
+	return s
 }

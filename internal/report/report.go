@@ -50,8 +50,9 @@ type Arm struct {
 	Planned    int `json:"planned"`
 	Complete   int `json:"complete"` // cells with a counting, graded attempt
 	Attempts   int `json:"attempts"` // attempts that count; the basis of all sums below
-	Invalid    int `json:"invalid"`  // cells tried without such an attempt, our side's fault
+	Invalid    int `json:"invalid"`  // cells whose newest try, or whose grading, failed on our side
 	NotRun     int `json:"not_run"`
+	Open       int `json:"open"`     // cells whose newest try has not ended or was interrupted: they are tried again
 	Ungraded   int `json:"ungraded"` // cells whose attempt counts and waits for its grading
 	Functional int `json:"functional"`
 	Delivered  int `json:"delivered"`
@@ -59,12 +60,12 @@ type Arm struct {
 	// invalid: then the counts stand and no score is to be made of them.
 	Scored bool `json:"scored"`
 
-	NativeOutputTokens  *int64   `json:"native_output_tokens"` // engine's count, over the native responses
-	DecodeSeconds       *float64 `json:"decode_seconds"`       // engine's timer, seconds, over the same responses
-	TaskSeconds         *float64 `json:"task_seconds"`         // our clock, seconds, over the counting attempts
-	DecodeTPS           *float64 `json:"decode_tps"`           // native_output_tokens / decode_seconds
-	TaskOutputTPS       *float64 `json:"task_output_tps"`      // native_output_tokens / task_seconds
-	SecondsPerDelivered *float64 `json:"task_seconds_per_delivered"`
+	NativeOutputTokens  *int64   `json:"native_output_tokens"`       // engine's count, over the native responses
+	DecodeSeconds       *float64 `json:"decode_seconds"`             // engine's timer, seconds, over the same responses
+	TaskSeconds         *float64 `json:"task_seconds"`               // our clock, seconds, over the counting attempts
+	DecodeTPS           *float64 `json:"decode_tps"`                 // native_output_tokens / decode_seconds
+	TaskOutputTPS       *float64 `json:"task_output_tps"`            // native_output_tokens / task_seconds
+	SecondsPerDelivered *float64 `json:"task_seconds_per_delivered"` // over the complete cells, as the next
 	DeliveredPerHour    *float64 `json:"delivered_per_hour"`
 	Basis               string   `json:"decode_basis"` // "native"; "n/a" where no response had native timing
 	NativeResponses     int      `json:"native_responses"`
@@ -72,7 +73,7 @@ type Arm struct {
 	Drafted             *int64   `json:"draft_tokens"`
 	DraftAccepted       *int64   `json:"draft_tokens_accepted"`
 
-	Stops      map[string]int `json:"stops"`     // stop reasons of all ended attempts
+	Stops      map[string]int `json:"stops"`     // stop reasons of all attempts; "never_ended": no end was recorded
 	BadCalls   map[string]int `json:"bad_calls"` // of the counting attempts, by kind
 	EngineIdle *Idle          `json:"engine_idle,omitempty"`
 
@@ -106,7 +107,7 @@ type Attempt struct {
 	Seed               int      `json:"seed"`
 	Repeat             int      `json:"repeat"`
 	Counts             bool     `json:"counts"`
-	Stop               string   `json:"stop"` // stop reason; "" : the runner died in it
+	Stop               string   `json:"stop"` // stop reason; "": no end was recorded
 	StopMessage        string   `json:"stop_message,omitempty"`
 	Functional         *bool    `json:"functional"`
 	Delivered          *bool    `json:"delivered"`
@@ -114,6 +115,7 @@ type Attempt struct {
 	ChecksTotal        *int     `json:"checks_total"`
 	FailedChecks       []string `json:"failed_checks,omitempty"`
 	Flags              []string `json:"flags,omitempty"`
+	GradingFault       string   `json:"grading_fault,omitempty"` // our side failed while grading a counting attempt: what happened
 	FixtureVersion     string   `json:"fixture_version,omitempty"`
 	Sandbox            string   `json:"sandbox,omitempty"`
 	Candidate          string   `json:"candidate,omitempty"`

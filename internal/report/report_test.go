@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,8 @@ func view() bench.CohortView {
 			{Arm: bench.Arm{Name: "q4"}, Observed: &bench.Observed{Kind: "llama.cpp", Build: "b10587", Model: "q", ContextPerSlot: ptr(int64(81920))}},
 			{Arm: bench.Arm{Name: "iq3"}},
 			{Arm: bench.Arm{Name: "iq2|x\x1b[2J"}},
+			{Arm: bench.Arm{Name: "live"}},
+			{Arm: bench.Arm{Name: "judge"}},
 		},
 	}
 	for _, arm := range v.Arms {
@@ -65,7 +68,16 @@ func view() bench.CohortView {
 	died := bench.AttemptRow{ID: 6, Cell: bench.Cell{Arm: "iq3", Task: "ledger", Seed: 3, Repeat: 1}}
 	retry := row(7, "iq3", 3, 3, bench.StopFinalMessage, 800, 8_000, 12)
 	retry.ProtectedTouched = []string{"examples.txt"}
-	v.Attempts = []bench.AttemptRow{q1, q2, q3, i1, lost, died, retry}
+	stopped := bench.AttemptRow{ID: 9, Cell: bench.Cell{Arm: "live", Task: "ledger", Seed: 2, Repeat: 1}, Ended: true,
+		Stop: bench.Stop{Reason: bench.StopInterrupted, Message: "stopped by the user"}}
+	runs := bench.AttemptRow{ID: 10, Cell: bench.Cell{Arm: "live", Task: "ledger", Seed: 3, Repeat: 1}}
+	unjudged := row(12, "judge", 2, 3, bench.StopSubmitted, 300, 5_000, 10)
+	unjudged.Grading = &bench.GradingRow{Fault: "box lost twice"}
+	waits := row(13, "judge", 3, 3, bench.StopSubmitted, 300, 5_000, 10)
+	waits.Grading = nil
+	v.Attempts = []bench.AttemptRow{q1, q2, q3, i1, lost, died, retry,
+		row(8, "live", 1, 3, bench.StopSubmitted, 1000, 10_000, 15), stopped, runs,
+		row(11, "judge", 1, 3, bench.StopSubmitted, 300, 5_000, 10), unjudged, waits}
 	return v
 }
 
@@ -127,8 +139,166 @@ func TestUngradedAndGraderFault(t *testing.T) {
 	v.Attempts[0].Grading = nil
 	v.Attempts[1].Grading = &bench.GradingRow{Fault: "box lost twice"}
 	a := Build("", []bench.CohortView{v}).Cohorts[0].Arms["q4"]
-	if a.Ungraded != 1 || a.Invalid != 1 || a.Complete != 1 || a.Attempts != 2 {
-		t.Errorf("ungraded %d, invalid %d, complete %d, attempts %d; want 1, 1, 1, 2", a.Ungraded, a.Invalid, a.Complete, a.Attempts)
+	if a.Ungraded != 1 || a.Invalid != 1 || a.Complete != 1 || a.Attempts != 3 {
+		t.Errorf("ungraded %d, invalid %d, complete %d, attempts %d; want 1, 1, 1, 3", a.Ungraded, a.Invalid, a.Complete, a.Attempts)
+	}
+	if *a.TaskSeconds != 90 || *a.NativeOutputTokens != 3500 {
+		t.Errorf("%v task seconds and %d tokens: not all attempts that count are in the sums", *a.TaskSeconds, *a.NativeOutputTokens)
+	}
+}
+
+// A try that the end of a run cut off, or that still runs, says nothing about its
+// arm: the cell is open, and the score of the others stands.
+func TestOpenAndInvalidCells(t *testing.T) {
+	ended := func(reason bench.StopReason) bench.AttemptRow {
+		return bench.AttemptRow{Ended: true, Stop: bench.Stop{Reason: reason}}
+	}
+	running, cut, lost := bench.AttemptRow{}, ended(bench.StopInterrupted), ended(bench.StopEngineLost)
+	good := row(0, "q4", 1, 3, bench.StopSubmitted, 1, 1, 1)
+	faulty := good
+	faulty.Grading = &bench.GradingRow{Fault: "box lost"}
+	waits := good
+	waits.Grading = nil
+	type counts struct{ Complete, Invalid, NotRun, Open, Ungraded int }
+	for _, tt := range []struct {
+		name  string
+		tries []bench.AttemptRow
+		want  counts
+		mark  string
+	}{
+		{"never tried", nil, counts{NotRun: 1}, "."},
+		{"runs", []bench.AttemptRow{running}, counts{Open: 1}, "?"},
+		{"interrupted", []bench.AttemptRow{cut}, counts{Open: 1}, "?"},
+		{"cut off again and again", []bench.AttemptRow{running, cut, running, cut}, counts{Open: 1}, "?"},
+		{"failed, and runs again", []bench.AttemptRow{lost, running}, counts{Open: 1}, "?"},
+		{"failed, and was interrupted then", []bench.AttemptRow{lost, cut}, counts{Open: 1}, "?"},
+		{"failed", []bench.AttemptRow{lost}, counts{Invalid: 1}, "!"},
+		{"died, and failed then", []bench.AttemptRow{running, cut, lost}, counts{Invalid: 1}, "!"},
+		{"failed, then good", []bench.AttemptRow{lost, running, good}, counts{Complete: 1}, "D"},
+		{"good beside one that never ended", []bench.AttemptRow{good, running}, counts{Complete: 1}, "D"},
+		{"not graded yet", []bench.AttemptRow{lost, waits}, counts{Ungraded: 1}, "?"},
+		{"grading failed", []bench.AttemptRow{faulty}, counts{Invalid: 1}, "!"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := view()
+			for i := range v.Attempts { // q4 has three complete cells; the first one is tried as the case says
+				if v.Attempts[i].Cell.Arm == "q4" && v.Attempts[i].Cell.Seed == 1 {
+					v.Attempts = slices.Delete(v.Attempts, i, i+1)
+					break
+				}
+			}
+			for i, a := range tt.tries {
+				a.ID, a.Cell = int64(100+i), bench.Cell{Arm: "q4", Task: "ledger", Seed: 1, Repeat: 1}
+				v.Attempts = append(v.Attempts, a)
+			}
+			c := Build("", []bench.CohortView{v}).Cohorts[0]
+			a := c.Arms["q4"]
+			tt.want.Complete += 2
+			if diff := cmp.Diff(tt.want, counts{a.Complete, a.Invalid, a.NotRun, a.Open, a.Ungraded}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if a.Scored != (tt.want.Invalid == 0) {
+				t.Errorf("scored %v with %d invalid cells of 3", a.Scored, a.Invalid)
+			}
+			var b bytes.Buffer
+			if err := (Report{Cohorts: []Cohort{c}}).WriteText(&b); err != nil {
+				t.Fatal(err)
+			}
+			if line := lineOf(t, b.String(), "q4", 2); strings.Fields(line)[1] != tt.mark {
+				t.Errorf("the cell is shown as %q, want the mark %s", line, tt.mark)
+			}
+		})
+	}
+}
+
+// lineOf is the nth line, from 0, that starts with a word.
+func lineOf(t *testing.T, text, word string, nth int) string {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, word+" ") {
+			if nth--; nth < 0 {
+				return line
+			}
+		}
+	}
+	t.Fatalf("too few lines start with %q:\n%s", word, text)
+	return ""
+}
+
+func TestFiguresPerDeliveredAreOverCompleteCells(t *testing.T) {
+	arm := func(change func(v *bench.CohortView)) Arm {
+		v := view()
+		change(&v)
+		return Build("", []bench.CohortView{v}).Cohorts[0].Arms["q4"]
+	}
+	// q4's second cell, 40 s, waits for its verdict: 30 + 20 s for one delivered.
+	a := arm(func(v *bench.CohortView) { v.Attempts[1].Grading = nil })
+	if *a.SecondsPerDelivered != 50 || *a.DeliveredPerHour != 72 || *a.TaskSeconds != 90 {
+		t.Errorf("%v s per delivered, %v an hour, %v task seconds; want 50, 72, 90", *a.SecondsPerDelivered, *a.DeliveredPerHour, *a.TaskSeconds)
+	}
+	for _, tt := range []struct {
+		name      string
+		change    func(v *bench.CohortView)
+		per, rate string // reasons; empty: known
+	}{
+		{"one of three invalid", func(v *bench.CohortView) { v.Attempts[1].Grading.Fault = "lost" },
+			"more than 10 % of the tried cells are invalid", "more than 10 % of the tried cells are invalid"},
+		{"nothing graded", func(v *bench.CohortView) {
+			for i := range v.Attempts {
+				v.Attempts[i].Grading = nil
+			}
+		}, "no complete cell", "no complete cell"},
+		{"nothing run", func(v *bench.CohortView) { v.Attempts = nil }, "no attempt that counts", "no attempt that counts"},
+		{"nothing delivered", func(v *bench.CohortView) { v.Attempts[0].Grading.Functional = false }, "nothing delivered", ""},
+		{"no clock", func(v *bench.CohortView) { v.Attempts[0].TaskSeconds = nil },
+			"an attempt without task seconds", "an attempt without task seconds"},
+		{"no time", func(v *bench.CohortView) {
+			for i := range v.Attempts {
+				v.Attempts[i].TaskSeconds = ptr(0.0)
+			}
+		}, "", "the task seconds are 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := arm(tt.change)
+			if got := a.NA["task_seconds_per_delivered"]; got != tt.per || (a.SecondsPerDelivered == nil) != (got != "") {
+				t.Errorf("per delivered: %v, reason %q, want %q", a.SecondsPerDelivered, got, tt.per)
+			}
+			if got := a.NA["delivered_per_hour"]; got != tt.rate || (a.DeliveredPerHour == nil) != (got != "") {
+				t.Errorf("per hour: %v, reason %q, want %q", a.DeliveredPerHour, got, tt.rate)
+			}
+		})
+	}
+}
+
+func TestOurGradingFaultIsShown(t *testing.T) {
+	v := view()
+	v.Attempts[0].Grading = &bench.GradingRow{Fault: "the judge's box was lost\x1b[2J", Total: 3, Passed: 3, Functional: true}
+	r := Build("", []bench.CohortView{v})
+	a := r.Cohorts[0].Attempts[0]
+	if a.GradingFault != v.Attempts[0].Grading.Fault || a.Functional != nil || a.Delivered != nil || a.ChecksTotal != nil {
+		t.Errorf("a grading that failed on our side gave a verdict, or was not shown: %+v", a)
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `q4 ledger seed 1: submitted, not graded, our side failed: the judge's box was lost\x1b[2J`
+	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, want) {
+		t.Errorf("the fault is not among the failures:\n%s", b.String())
+	}
+}
+
+// An arm of which too few cells are known gets no warning of invalid cells that
+// it does not have.
+func TestNoScoreIsBlamedOnInvalidCellsOnlyWhereTheyAreMany(t *testing.T) {
+	v := view()
+	for i := range v.Attempts {
+		v.Attempts[i].Grading = nil
+	}
+	for _, w := range Build("", []bench.CohortView{v}).Cohorts[0].Warnings {
+		if strings.HasPrefix(w, "arm q4") && strings.Contains(w, "invalid") {
+			t.Error(w)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/bench"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -37,12 +39,12 @@ func (r Report) WriteText(w io.Writer) error {
 }
 
 func (c Cohort) writeText(w io.Writer) {
-	head := clean(c.Study)
+	head := Printable(c.Study)
 	if c.Simulated {
 		head += "   SIMULATED"
 	}
 	for _, f := range c.Fixtures {
-		head += "   " + clean(f.Task) + " " + f.Version
+		head += "   " + Printable(f.Task) + " " + f.Version
 	}
 	head += "   scaffold " + short(c.Scaffold) + "   order " + c.Order
 	fmt.Fprintln(w, wrap(head, ""))
@@ -54,7 +56,7 @@ func (c Cohort) writeText(w io.Writer) {
 	c.grid(w)
 	c.failures(w)
 	for _, warning := range c.Warnings {
-		fmt.Fprintln(w, wrap("WARNING  "+clean(warning), "         "))
+		fmt.Fprintln(w, wrap("WARNING  "+Printable(warning), "         "))
 	}
 	c.unknowns(w)
 }
@@ -63,7 +65,7 @@ func (c Cohort) countTable(w io.Writer) {
 	t := newTable("arm", "planned", "complete", "invalid", "not run", "functional", "delivered")
 	for _, name := range c.ArmOrder {
 		a := c.Arms[name]
-		t.AppendRow(table.Row{label(name), a.Planned, a.Complete, a.Invalid, a.NotRun + a.Ungraded, score(a.Functional, a), score(a.Delivered, a)})
+		t.AppendRow(table.Row{label(name), a.Planned, a.Complete, a.Invalid, a.NotRun + a.Open + a.Ungraded, score(a.Functional, a), score(a.Delivered, a)})
 	}
 	render(w, t)
 }
@@ -98,17 +100,17 @@ func (c Cohort) grid(w io.Writer) {
 		seed, repeat int
 	}
 	var columns []column
-	mark := map[string]map[column]string{}
+	shown := map[string]map[column]Attempt{} // the counting attempt, else the newest
 	for _, a := range c.Attempts {
 		col := column{a.Task, a.Seed, a.Repeat}
 		if !slices.Contains(columns, col) {
 			columns = append(columns, col)
 		}
-		if mark[a.Arm] == nil {
-			mark[a.Arm] = map[column]string{}
+		if shown[a.Arm] == nil {
+			shown[a.Arm] = map[column]Attempt{}
 		}
-		if m := mark[a.Arm][col]; m == "" || a.Counts {
-			mark[a.Arm][col] = outcome(a)
+		if !shown[a.Arm][col].Counts {
+			shown[a.Arm][col] = a
 		}
 	}
 	slices.SortFunc(columns, func(a, b column) int {
@@ -129,7 +131,7 @@ func (c Cohort) grid(w io.Writer) {
 		for end < len(columns) && columns[end].task == task && end-start < 15 {
 			end++
 		}
-		header := []any{clean(task) + " seed"}
+		header := []any{Printable(task) + " seed"}
 		for _, col := range columns[start:end] {
 			h := fmt.Sprint(col.seed)
 			if col.repeat > 1 {
@@ -141,25 +143,27 @@ func (c Cohort) grid(w io.Writer) {
 		for _, name := range c.ArmOrder {
 			row := table.Row{label(name)}
 			for _, col := range columns[start:end] {
-				m := mark[name][col]
-				if m == "" {
-					m = "."
+				mark := "."
+				if a, ok := shown[name][col]; ok {
+					mark = outcome(a)
 				}
-				row = append(row, m)
+				row = append(row, mark)
 			}
 			t.AppendRow(row)
 		}
 		render(w, t)
 		start = end
 	}
-	fmt.Fprintln(w, "D delivered, F functional but not delivered, - not functional, ! invalid, ? not")
-	fmt.Fprintln(w, "graded yet, . not run")
+	fmt.Fprintln(w, "D delivered, F functional but not delivered, - not functional, ! invalid,")
+	fmt.Fprintln(w, "? open or not graded yet, . not run")
 	fmt.Fprintln(w)
 }
 
 func outcome(a Attempt) string {
 	switch {
-	case !a.Counts:
+	case !a.Counts && (a.Stop == "" || a.Stop == string(bench.StopInterrupted)):
+		return "?"
+	case !a.Counts || a.GradingFault != "":
 		return "!"
 	case a.Functional == nil:
 		return "?"
@@ -181,14 +185,19 @@ func (c Cohort) failures(w io.Writer) {
 		if n++; n > maxLines {
 			continue
 		}
-		line := fmt.Sprintf("%s %s seed %d: ", clean(a.Arm), clean(a.Task), a.Seed)
+		line := fmt.Sprintf("%s %s seed %d: ", Printable(a.Arm), Printable(a.Task), a.Seed)
 		if a.Stop == "" {
-			line += "the runner ended in it"
+			line += a.StopMessage
 		} else {
 			line += a.Stop
 		}
-		if a.ChecksTotal != nil {
+		switch {
+		case a.ChecksTotal != nil:
 			line += fmt.Sprintf(", %d/%d checks", *a.ChecksPassed, *a.ChecksTotal)
+		case a.GradingFault != "":
+			line += ", not graded, our side failed: " + Printable(a.GradingFault)
+		case a.Counts:
+			line += ", not graded yet"
 		}
 		if len(a.FailedChecks) > 0 {
 			line += ", failed " + strings.Join(a.FailedChecks, " ")
@@ -196,8 +205,8 @@ func (c Cohort) failures(w io.Writer) {
 		if len(a.Flags) > 0 {
 			line += ", " + strings.Join(a.Flags, " ")
 		}
-		if !a.Counts && a.StopMessage != "" {
-			line += ": " + clean(a.StopMessage)
+		if !a.Counts && a.Stop != "" && a.StopMessage != "" {
+			line += ": " + Printable(a.StopMessage)
 		}
 		fmt.Fprintln(w, wrap(line, "  "))
 	}
@@ -217,7 +226,7 @@ func (c Cohort) unknowns(w io.Writer) {
 			if figure == "draft_tokens" {
 				continue // printed nowhere in text
 			}
-			key := clean(name) + ": " + reason
+			key := Printable(name) + ": " + reason
 			why[key] = append(why[key], figure)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// clean makes foreign text safe for a terminal: control characters and
+// Printable makes foreign text safe for a terminal: control characters and
 // characters that change the direction or are invisible are escaped.
-func clean(s string) string {
+func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp) {
@@ -25,7 +25,7 @@ func clean(s string) string {
 
 // label is an arm's name as a table shows it.
 func label(name string) string {
-	name = clean(name)
+	name = Printable(name)
 	if text.StringWidthWithoutEscSequences(name) > nameWidth {
 		return text.Trim(name, nameWidth-1) + "…"
 	}

@@ -18,18 +18,18 @@ func (x *execution) attempt(ctx context.Context, engine Engine, cell bench.Plann
 	if err != nil {
 		return err
 	}
-	box, boxErr := x.boxes.take(ctx)
-	if ctx.Err() != nil {
-		if box != nil {
-			_ = box.Close() // the run is over; a box without its runner ends by itself
+	box, err := x.boxes.take(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ErrInterrupted
 		}
+		return fmt.Errorf("no box could be opened, twice in a row: %w", err)
+	}
+	defer box.Close()
+	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
-	start := bench.AttemptStart{Worker: x.Worker, Observed: engine.Observed(), Start: time.Now()}
-	if box != nil {
-		defer box.Close()
-		start.Environment = box.Environment()
-	}
+	start := bench.AttemptStart{Worker: x.Worker, Observed: engine.Observed(), Environment: box.Environment(), Start: time.Now()}
 	id, err := x.Recorder.BeginAttempt(ctx, x.job.Cohort, cell, start)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (x *execution) attempt(ctx context.Context, engine Engine, cell bench.Plann
 		x.boxes.next()
 	}
 	sums := &tally{AttemptRow: bench.AttemptRow{ID: id, Cell: cell.Cell, Simulated: start.Observed.Simulated}}
-	end, err := x.work(ctx, sums, engine, box, boxErr, cell, work)
+	end, err := x.work(ctx, sums, engine, box, cell, work)
 	if err != nil {
 		return err
 	}
@@ -63,20 +63,19 @@ func (x *execution) attempt(ctx context.Context, engine Engine, cell bench.Plann
 		}
 		return x.afterInvalid(ctx, cell.Arm, engine, stop)
 	}
-	return x.gradings.add(grading{cell: cell, row: sums.AttemptRow})
+	delete(x.streak, cell.Arm)
+	x.gradings.add(grading{cell: cell, row: sums.AttemptRow, last: x.asked()})
+	return nil
 }
 
 // work lets the agent at the workspace and freezes what it left.
-func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Box, boxErr error, cell bench.PlannedCell, w Work) (bench.AttemptEnd, error) {
+func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Box, cell bench.PlannedCell, w Work) (bench.AttemptEnd, error) {
 	lost := func(what string, err error) bench.AttemptEnd {
 		reason := bench.StopSandboxLost
 		if ctx.Err() != nil {
 			reason = bench.StopInterrupted
 		}
 		return bench.AttemptEnd{End: time.Now(), Result: bench.AgentResult{Stop: bench.Stop{Reason: reason, Message: fmt.Sprintf("%s: %v", what, err)}}}
-	}
-	if boxErr != nil {
-		return lost("the box could not be started", boxErr), nil
 	}
 	if err := box.Put(ctx, w.Task.Workspace); err != nil {
 		return lost("the workspace could not be laid", err), nil
@@ -94,6 +93,9 @@ func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Bo
 		return bench.AttemptEnd{}, err
 	}
 	end := bench.AttemptEnd{Result: result}
+	if change := changed(ctx, engine, result); change != "" {
+		end.Result.Stop = bench.Stop{Reason: bench.StopEngineChanged, Message: "the server changed during the attempt: " + change}
+	}
 	if result.Stop.Reason != bench.StopSandboxLost {
 		ectx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
@@ -102,7 +104,9 @@ func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Bo
 		case err == nil:
 			c := bench.NewCandidate(e)
 			end.Candidate = &c
-			end.ProtectedTouched = tasks.Touched(w.Task, e.Tree)
+			if e.Rejected == "" { // of a rejected tree nothing is known
+				end.ProtectedTouched = tasks.Touched(w.Task, e.Tree)
+			}
 		case !result.Stop.Reason.Invalid():
 			end.Result.Stop = bench.Stop{Reason: bench.StopSandboxLost, Message: fmt.Sprintf("the workspace could not be exported after the agent stopped (%s): %v", result.Stop.Reason, err)}
 		}
@@ -111,14 +115,40 @@ func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Bo
 	return end, nil
 }
 
-// afterInvalid parks an arm whose server is gone, rather than spend every cell
-// on it.
+// changed asks a server that was lost for a moment whether it is still what it
+// was: it may have been started anew with something else.
+func changed(ctx context.Context, engine Engine, r bench.AgentResult) string {
+	if r.Retries == 0 && r.Stop.Reason != bench.StopEngineLost {
+		return ""
+	}
+	octx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	now, err := engine.Observe(octx)
+	if err != nil {
+		return "" // unknown is not a change
+	}
+	return engine.Observed().Changed(now)
+}
+
+const observeTimeout = 15 * time.Second
+
+// afterInvalid parks an arm whose server is gone or another one, or that fails in
+// the same way again and again, rather than spend every cell on it.
 func (x *execution) afterInvalid(ctx context.Context, arm string, engine Engine, stop bench.Stop) error {
-	switch stop.Reason {
-	case bench.StopEngineRejected, bench.StopEngineChanged:
+	s := x.streak[arm]
+	if s.reason != stop.Reason {
+		s = streak{reason: stop.Reason}
+	}
+	s.n++
+	x.streak[arm] = s
+	switch {
+	case stop.Reason == bench.StopEngineChanged,
+		stop.Reason == bench.StopEngineRejected && stop.Limit == "": // a limit of ours concerns one answer only
 		return x.park(arm, errors.New(stop.Message))
-	case bench.StopEngineLost:
-		octx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	case s.n >= sameFault:
+		return x.park(arm, fmt.Errorf("%d attempts in a row ended with %s: %s", s.n, stop.Reason, stop.Message))
+	case stop.Reason == bench.StopEngineLost:
+		octx, cancel := context.WithTimeout(ctx, observeTimeout)
 		defer cancel()
 		if _, err := engine.Observe(octx); err != nil {
 			return x.park(arm, err)

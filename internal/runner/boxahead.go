@@ -34,11 +34,9 @@ func (a *boxAhead) next() {
 	}()
 }
 
-// take returns the box that was ordered, or opens one now.
+// take returns the box that was ordered, or orders it now. It tries twice.
 func (a *boxAhead) take(ctx context.Context) (Box, error) {
-	if a.coming == nil {
-		return a.boxes.Open(ctx)
-	}
+	a.next()
 	o := <-a.coming
 	a.coming = nil
 	if o.err != nil && ctx.Err() == nil {

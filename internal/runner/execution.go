@@ -3,10 +3,19 @@ package runner
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/bench"
 )
+
+// sameFault is how many attempts of an arm in a row may end invalid for the same
+// reason before the rest of its cells is left alone.
+const sameFault = 3
+
+// maxUnended is how often a cell may lose its runner before it is left alone: a
+// candidate may be what kills it.
+const maxUnended = 10
 
 // execution is the state of one Run.
 type execution struct {
@@ -17,24 +26,49 @@ type execution struct {
 	arms     map[string]bench.Arm
 	engines  map[string]Engine
 	fault    map[string]error  // arms that are parked
-	stops    map[string]string // last invalid stop of an arm
+	stops    map[string]string // last invalid stop of an arm, in words
+	streak   map[string]streak
 	boxes    *boxAhead
 	gradings *gradings
+	done     atomic.Int64 // cells complete
 	drained  bool
+}
+
+// streak counts equal invalid stops of an arm in a row.
+type streak struct {
+	reason bench.StopReason
+	n      int
 }
 
 func newExecution(ctx context.Context, r *Runner, job Job, states []bench.CellState, drain <-chan struct{}) *execution {
 	x := &execution{
 		Runner: r, job: job, states: states, drain: drain,
-		arms: map[string]bench.Arm{}, engines: map[string]Engine{}, fault: map[string]error{}, stops: map[string]string{},
+		arms: map[string]bench.Arm{}, engines: map[string]Engine{}, fault: map[string]error{},
+		stops: map[string]string{}, streak: map[string]streak{},
 		boxes: newBoxAhead(ctx, r.Boxes),
 	}
 	for _, a := range job.Arms {
 		x.arms[a.Name] = a
 	}
+	for _, s := range states {
+		if complete(s) {
+			x.done.Add(1)
+		}
+	}
 	x.gradings = newGradings(ctx, x)
 	return x
 }
+
+func complete(s bench.CellState) bool { return s.Counting != 0 && s.Graded }
+
+// exhausted reports whether a cell is not tried again.
+func (j Job) exhausted(s bench.CellState) bool {
+	return s.Failed > j.Limits.InvalidRetries || s.Faults > j.Limits.InvalidRetries || s.Unended > maxUnended
+}
+
+// Open reports whether a cell still needs an attempt, and with it its arm's
+// engine.
+func (j Job) Open(s bench.CellState) bool { return s.Counting == 0 && !j.exhausted(s) }
 
 func (x *execution) close() {
 	x.boxes.close()
@@ -47,6 +81,7 @@ func (x *execution) close() {
 func (x *execution) event(e bench.Event) error {
 	e.Time = time.Now()
 	e.Planned = len(x.states)
+	e.Done = int(x.done.Load())
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	if err := x.Recorder.AddEvent(ctx, x.job.Cohort, e); err != nil {
@@ -70,16 +105,14 @@ func (x *execution) asked() bool {
 // cells runs what is left of the plan in its order.
 func (x *execution) cells(ctx context.Context) error {
 	for _, s := range x.states {
-		if s.Counting != 0 && !s.Graded && s.Faults <= x.job.Limits.InvalidRetries {
+		if s.Counting != 0 && !s.Graded && !x.job.exhausted(s) {
 			row := bench.AttemptRow{ID: s.Counting, Cell: s.Cell.Cell, Ended: true, Counts: true, Candidate: s.Candidate, Rejected: s.Rejected}
-			if err := x.gradings.add(grading{cell: s.Cell, row: row}); err != nil {
-				return err
-			}
+			x.gradings.add(grading{cell: s.Cell, row: row})
 		}
 	}
 	last := ""
 	for i, s := range x.states {
-		if s.Counting != 0 || s.Invalid > x.job.Limits.InvalidRetries || x.fault[s.Cell.Arm] != nil {
+		if !x.job.Open(s) || x.fault[s.Cell.Arm] != nil {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -89,10 +122,8 @@ func (x *execution) cells(ctx context.Context) error {
 			x.drained = true
 			return x.event(bench.Event{Kind: bench.EventDraining, Message: "stopped before " + s.Cell.Cell.String() + ", as asked"})
 		}
-		if !x.job.Overlap && last != "" && last != s.Cell.Arm {
-			if err := x.gradings.wait(); err != nil {
-				return err
-			}
+		if last != "" && last != s.Cell.Arm {
+			x.gradings.armDone()
 		}
 		last = s.Cell.Arm
 		if err := x.gradings.failed(); err != nil {
@@ -115,14 +146,15 @@ func (x *execution) cells(ctx context.Context) error {
 // more reports whether a cell after i will need a box.
 func (x *execution) more(i int) bool {
 	for _, s := range x.states[i+1:] {
-		if s.Counting == 0 && s.Invalid <= x.job.Limits.InvalidRetries && x.fault[s.Cell.Arm] == nil {
+		if x.job.Open(s) && x.fault[s.Cell.Arm] == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// engine returns the open engine of an arm, or nil where the arm is parked.
+// engine returns the open engine of an arm, or nil where the arm is parked: its
+// server cannot be used, or is not the one that worked in this cohort before.
 func (x *execution) engine(ctx context.Context, arm string) (Engine, error) {
 	if e := x.engines[arm]; e != nil {
 		return e, nil
@@ -133,6 +165,15 @@ func (x *execution) engine(ctx context.Context, arm string) (Engine, error) {
 			return nil, ErrInterrupted
 		}
 		return nil, x.park(arm, err)
+	}
+	before, err := x.Recorder.LastObserved(ctx, x.job.Cohort, arm)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		if change := before.Changed(e.Observed()); change != "" {
+			return nil, x.park(arm, fmt.Errorf("its server changed since its last attempt in this cohort: %s; put back what ran then, or give the study another name", change))
+		}
 	}
 	x.engines[arm] = e
 	return e, x.event(bench.Event{Kind: bench.EventArmReady, Message: describe(arm, e.Observed())})
@@ -172,12 +213,18 @@ func (x *execution) summary(ctx context.Context) (Summary, error) {
 	sum := Summary{Planned: len(states), ArmFault: x.fault, Stops: x.stops, Drained: x.drained}
 	for _, s := range states {
 		switch {
-		case s.Counting != 0 && s.Graded:
+		case complete(s):
 			sum.Complete++
-		case s.Tries == 0:
-			sum.NotRun++
-		default:
+			continue
+		case s.Counting != 0 && s.Faults == 0:
+			sum.Ungraded++
+		case s.Counting != 0 || s.Failed > 0:
 			sum.Invalid++
+		default:
+			sum.NotRun++
+		}
+		if x.job.exhausted(s) {
+			sum.Exhausted++
 		}
 	}
 	return sum, nil

@@ -3,139 +3,99 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
 	"sync"
+	"testing"
+	"time"
 
 	"assay/internal/bench"
+	"assay/results"
 )
 
-// memory is a Recorder that keeps everything in maps and enforces the rule of
-// one counting attempt a cell.
-type memory struct {
-	mu         sync.Mutex
-	cells      []bench.PlannedCell
-	begun      []bench.PlannedCell // by attempt id - 1
-	ends       map[int64]bench.AttemptEnd
-	gradings   map[int64][]bench.Grading
-	responses  map[int64]int
-	candidates map[string]bench.Candidate
-	events     []bench.Event
-	failEnd    error
+// recorder is the real store, with a fault on demand.
+type recorder struct {
+	*results.Store
+	cohort  int64
+	failEnd error
 }
 
-func newMemory(cells []bench.PlannedCell) *memory {
-	return &memory{cells: cells, ends: map[int64]bench.AttemptEnd{}, gradings: map[int64][]bench.Grading{},
-		responses: map[int64]int{}, candidates: map[string]bench.Candidate{}}
-}
-
-func (m *memory) CellStates(context.Context, int64) ([]bench.CellState, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var states []bench.CellState
-	for _, c := range m.cells {
-		s := bench.CellState{Cell: c}
-		for i, b := range m.begun {
-			if b.Key != c.Key {
-				continue
-			}
-			id := int64(i + 1)
-			s.Tries++
-			end, ended := m.ends[id]
-			if !ended || end.Result.Stop.Reason.Invalid() {
-				s.Invalid++
-				continue
-			}
-			s.Counting = id
-			if end.Candidate != nil {
-				s.Candidate, s.Rejected = end.Candidate.ID, end.Candidate.Rejected
-			}
-			for _, g := range m.gradings[id] {
-				if g.Fault == "" {
-					s.Graded = true
-				} else {
-					s.Faults++
-				}
-			}
+func newRecorder(t *testing.T, cells []bench.PlannedCell) *recorder {
+	t.Helper()
+	store, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.db"), results.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
 		}
-		states = append(states, s)
+	})
+	p := bench.CohortPlan{Study: "study", StudyText: []byte("x"), StudyDigest: "x", Scaffold: "s", ScaffoldText: []byte("s"), Order: "rounds", Cells: cells}
+	for _, c := range cells {
+		if !slices.ContainsFunc(p.Arms, func(a bench.Arm) bool { return a.Name == c.Arm }) {
+			p.Arms = append(p.Arms, bench.Arm{Name: c.Arm})
+		}
 	}
-	return states, nil
-}
-
-func (m *memory) BeginAttempt(_ context.Context, _ int64, c bench.PlannedCell, _ bench.AttemptStart) (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.begun = append(m.begun, c)
-	return int64(len(m.begun)), nil
-}
-
-func (m *memory) EndAttempt(ctx context.Context, id int64, e bench.AttemptEnd) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	cohort, err := store.EnsureCohort(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.failEnd != nil {
-		return m.failEnd
+	return &recorder{Store: store, cohort: cohort}
+}
+
+func (r *recorder) EndAttempt(ctx context.Context, id int64, e bench.AttemptEnd) error {
+	if r.failEnd != nil {
+		return r.failEnd
 	}
-	if _, ok := m.ends[id]; ok {
-		return fmt.Errorf("attempt %d ended twice", id)
+	return r.Store.EndAttempt(ctx, id, e)
+}
+
+// tries counts the attempts of all cells.
+func (r *recorder) tries(t *testing.T) int {
+	t.Helper()
+	states, err := r.CellStates(context.WithoutCancel(t.Context()), r.cohort)
+	if err != nil {
+		t.Fatal(err)
 	}
-	m.ends[id] = e
-	if e.Candidate != nil {
-		m.candidates[e.Candidate.ID] = *e.Candidate
-	}
-	return nil
-}
-
-func (m *memory) Candidate(_ context.Context, id string) (bench.Candidate, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c, ok := m.candidates[id]
-	if !ok {
-		return bench.Candidate{}, fmt.Errorf("no candidate %q", id)
-	}
-	return c, nil
-}
-
-func (m *memory) AddResponse(_ context.Context, id int64, _ int, _ bench.Response, _ *bench.EngineError) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.responses[id]++
-	return nil
-}
-
-func (m *memory) AddStep(context.Context, int64, bench.Step) error { return nil }
-
-func (m *memory) AddGrading(_ context.Context, id int64, g bench.Grading) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.gradings[id] = append(m.gradings[id], g)
-	return nil
-}
-
-func (m *memory) AddEvent(_ context.Context, _ int64, e bench.Event) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.events = append(m.events, e)
-	return nil
-}
-
-func (m *memory) kinds() map[bench.EventKind]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := map[bench.EventKind]int{}
-	for _, e := range m.events {
-		n[e.Kind]++
+	n := 0
+	for _, s := range states {
+		n += s.Tries
 	}
 	return n
+}
+
+// events gathers what a run announces.
+type events struct {
+	mu   sync.Mutex
+	list []bench.Event
+}
+
+func (e *events) add(ev bench.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, ev)
+}
+
+// words are the messages of one kind of event.
+func (e *events) words(kind bench.EventKind) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var words []string
+	for _, ev := range e.list {
+		if ev.Kind == kind {
+			words = append(words, ev.Message)
+		}
+	}
+	return words
 }
 
 // server is an engine that submits at once, unless respond says otherwise.
 type server struct {
 	respond func(ctx context.Context) (bench.Response, error)
 	gone    bool
+	build   string // what it says now
 }
 
 func (s *server) Respond(ctx context.Context, _ bench.Request) (bench.Response, error) {
@@ -148,12 +108,16 @@ func (s *server) Respond(ctx context.Context, _ bench.Request) (bench.Response, 
 		Timings:   &bench.Timings{PredictedN: &n, PredictedMS: &ms}}, nil
 }
 
-func (s *server) Observed() bench.Observed { return bench.Observed{Kind: "fake"} }
+func (s *server) Observed() bench.Observed { return bench.Observed{Kind: "fake", Build: "b1"} }
 func (s *server) Observe(context.Context) (bench.Observed, error) {
 	if s.gone {
 		return bench.Observed{}, &bench.EngineError{Fault: bench.FaultUnreachable, URL: "http://fake"}
 	}
-	return s.Observed(), nil
+	o := s.Observed()
+	if s.build != "" {
+		o.Build = s.build
+	}
+	return o, nil
 }
 func (s *server) Close() error { return nil }
 
@@ -226,6 +190,6 @@ func (j *judge) Grade(ctx context.Context, t bench.Task, f bench.Fixture, c benc
 	if err := ctx.Err(); err != nil {
 		return bench.Grading{}, err
 	}
-	return bench.Grading{Candidate: c.ID, Task: t.Name, FixtureVersion: f.Version, Fault: j.fault, Complete: true,
+	return bench.Grading{Candidate: c.ID, Task: t.Name, FixtureVersion: f.Version, FixtureDigest: f.Digest, Fault: j.fault, Complete: true, Started: time.Now(),
 		Checks: []bench.CheckResult{{ID: "one", Status: bench.CheckPassed}}}, nil
 }

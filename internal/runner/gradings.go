@@ -2,20 +2,22 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"assay/internal/bench"
 )
 
-// gradings judges candidates beside the attempts, one at a time. Its queue holds
-// at most one entry a cell.
+// gradings judges candidates one at a time: beside the attempts, or, without
+// overlap, while no attempt runs. Its queue holds at most two entries a cell.
 type gradings struct {
 	x     *execution
 	ctx   context.Context
 	queue chan grading
 	done  chan struct{}
 	open  sync.WaitGroup // queued or running
+	held  []grading      // without overlap: until the arm is done
 
 	mu  sync.Mutex
 	err error // first error of the recorder
@@ -24,6 +26,7 @@ type gradings struct {
 type grading struct {
 	cell bench.PlannedCell
 	row  bench.AttemptRow // the attempt; of an earlier run only id, candidate and rejection are known
+	last bool             // of the attempt that was finished after the run was asked to stop
 }
 
 func newGradings(ctx context.Context, x *execution) *gradings {
@@ -32,19 +35,35 @@ func newGradings(ctx context.Context, x *execution) *gradings {
 	return g
 }
 
-func (g *gradings) add(job grading) error {
-	if err := g.failed(); err != nil {
-		return err
+func (g *gradings) add(job grading) {
+	if !g.x.job.Overlap {
+		g.held = append(g.held, job)
+		return
 	}
+	g.push(job)
+}
+
+func (g *gradings) push(job grading) {
 	g.open.Add(1)
 	g.queue <- job
-	return nil
+}
+
+// armDone lets held gradings run to their end before another arm begins.
+func (g *gradings) armDone() {
+	if g.x.job.Overlap {
+		return
+	}
+	for _, job := range g.held {
+		g.push(job)
+	}
+	g.held = nil
+	g.open.Wait()
 }
 
 func (g *gradings) loop() {
 	defer close(g.done)
 	for job := range g.queue {
-		if g.failed() == nil && g.ctx.Err() == nil {
+		if g.failed() == nil && g.ctx.Err() == nil && (job.last || !g.x.asked()) {
 			if err := g.grade(job); err != nil {
 				g.mu.Lock()
 				if g.err == nil {
@@ -60,15 +79,7 @@ func (g *gradings) loop() {
 // grade judges one candidate. A grading that the end of the run cuts is not
 // recorded; the next run makes it.
 func (g *gradings) grade(job grading) error {
-	work, err := g.x.job.Work(job.cell)
-	if err != nil {
-		return err
-	}
-	c, err := g.candidate(job)
-	if err != nil {
-		return fmt.Errorf("candidate of attempt %d (%s): %w", job.row.ID, job.cell.Cell, err)
-	}
-	result, err := g.x.Grader.Grade(g.ctx, work.Task, work.Fixture, c)
+	result, err := g.judge(job)
 	if err != nil {
 		if g.ctx.Err() != nil {
 			return nil
@@ -80,6 +91,9 @@ func (g *gradings) grade(job grading) error {
 	if err := g.x.Recorder.AddGrading(rctx, job.row.ID, result); err != nil {
 		return err
 	}
+	if result.Fault == "" {
+		g.x.done.Add(1)
+	}
 	row := job.row
 	row.Grading = &bench.GradingRow{
 		FixtureVersion: result.FixtureVersion, FixtureDigest: result.FixtureDigest, Environment: result.Environment,
@@ -89,12 +103,19 @@ func (g *gradings) grade(job grading) error {
 	return g.x.event(bench.Event{Kind: bench.EventGraded, Cell: &job.cell.Cell, Attempt: row.ID, Row: &row, Message: verdict(result)})
 }
 
-// candidate reads the frozen workspace back. A rejected export left no bytes.
-func (g *gradings) candidate(job grading) (bench.Candidate, error) {
-	if job.row.Rejected != "" {
-		return bench.Candidate{ID: job.row.Candidate, Rejected: job.row.Rejected}, nil
+func (g *gradings) judge(job grading) (bench.Grading, error) {
+	work, err := g.x.job.Work(job.cell)
+	if err != nil {
+		return bench.Grading{}, err
 	}
-	return g.x.Recorder.Candidate(g.ctx, job.row.Candidate)
+	c := bench.Candidate{ID: job.row.Candidate}
+	if job.row.Rejected == "" {
+		if c, err = g.x.Recorder.Candidate(g.ctx, job.row.Candidate); err != nil {
+			return bench.Grading{}, err
+		}
+	}
+	c.Rejected = job.row.Rejected
+	return g.x.Grader.Grade(g.ctx, work.Task, work.Fixture, c)
 }
 
 func verdict(g bench.Grading) string {
@@ -113,15 +134,23 @@ func (g *gradings) failed() error {
 	return g.err
 }
 
-// wait returns when everything that was queued is graded.
-func (g *gradings) wait() error {
-	g.open.Wait()
-	return g.failed()
-}
-
-// finish closes the queue and waits for its end.
+// finish lets everything that was added run to its end and ends the loop. A
+// candidate that the store no longer has is an error of the run.
 func (g *gradings) finish() error {
+	for _, job := range g.held {
+		g.push(job)
+	}
+	g.held = nil
 	close(g.queue)
 	<-g.done
 	return g.failed()
+}
+
+// interrupted turns an error into ErrInterrupted where the end of the run caused
+// it.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w: %v", ErrInterrupted, err)
+	}
+	return err
 }

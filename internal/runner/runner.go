@@ -54,12 +54,19 @@ type Grader interface {
 	Grade(ctx context.Context, task bench.Task, f bench.Fixture, c bench.Candidate) (bench.Grading, error)
 }
 
+// Memory is what the record knows of earlier work.
+type Memory interface {
+	CellStates(ctx context.Context, cohort int64) ([]bench.CellState, error)
+	// LastObserved is what the newest attempt of an arm saw; nil: there is none.
+	LastObserved(ctx context.Context, cohort int64, arm string) (*bench.Observed, error)
+	// Candidate returns a frozen tree; its bytes are those of its id.
+	Candidate(ctx context.Context, id string) (bench.Candidate, error)
+}
+
 // Attempts is where attempts are written down.
 type Attempts interface {
-	CellStates(ctx context.Context, cohort int64) ([]bench.CellState, error)
 	BeginAttempt(ctx context.Context, cohort int64, cell bench.PlannedCell, s bench.AttemptStart) (int64, error)
 	EndAttempt(ctx context.Context, attempt int64, e bench.AttemptEnd) error
-	Candidate(ctx context.Context, id string) (bench.Candidate, error)
 }
 
 // Journal is where an attempt's steps, its gradings and the run's events go.
@@ -72,6 +79,7 @@ type Journal interface {
 
 // Recorder remembers a run. Its errors end the run: nothing goes on unrecorded.
 type Recorder interface {
+	Memory
 	Attempts
 	Journal
 }
@@ -88,7 +96,7 @@ type Job struct {
 	Arms     []bench.Arm
 	Limits   bench.Limits
 	Reminder bool
-	Overlap  bool // grade beside the next attempt; else after each arm's cells in a row
+	Overlap  bool // grade beside the next attempt; else when an arm's cells in a row are done
 	Work     func(bench.PlannedCell) (Work, error)
 }
 
@@ -102,15 +110,17 @@ type Runner struct {
 	Worker   string            // name of this machine in attempt rows
 }
 
-// Summary says how a run ended.
+// Summary says how a run ended. Planned is the sum of the four counts after it.
 type Summary struct {
-	Planned  int
-	Complete int               // cells with a counting attempt and a grading
-	Invalid  int               // cells that were tried and have no counting, graded attempt
-	NotRun   int               // cells never tried
-	ArmFault map[string]error  // arms whose engine could not be used
-	Drained  bool              // stopped early because it was asked to
-	Stops    map[string]string // last invalid stop of an arm, in words
+	Planned   int
+	Complete  int               // cells with a counting attempt and a grading
+	Ungraded  int               // cells whose counting attempt waits for its grading
+	Invalid   int               // cells of which our side lost every try or grading so far
+	NotRun    int               // cells without a try that ended
+	Exhausted int               // incomplete cells that are not tried again
+	ArmFault  map[string]error  // arms whose remaining cells were left alone
+	Drained   bool              // stopped early because it was asked to
+	Stops     map[string]string // last invalid stop of an arm, in words
 }
 
 // ErrInterrupted is returned when the run was stopped at once.
@@ -120,19 +130,18 @@ const recordTimeout = time.Minute // last writes of an attempt after the run was
 
 // Run executes the job's cells that are not complete. Closing drain lets the
 // running attempt finish and starts no other; cancelling ctx stops at once and
-// records the running attempt as interrupted. The error is ErrInterrupted or one
-// of the recorder's.
+// records the running attempt as interrupted. The error wraps ErrInterrupted, or
+// says what of ours ended the run: the recorder, or boxes that cannot be opened.
 func (r *Runner) Run(ctx context.Context, job Job, drain <-chan struct{}) (Summary, error) {
 	states, err := r.Recorder.CellStates(ctx, job.Cohort)
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, interrupted(ctx, err)
 	}
 	x := newExecution(ctx, r, job, states, drain)
 	defer x.close()
-	if err := x.event(bench.Event{Kind: bench.EventRunStarted}); err != nil {
-		return Summary{}, err
+	if err = x.event(bench.Event{Kind: bench.EventRunStarted}); err == nil {
+		err = x.cells(ctx)
 	}
-	err = x.cells(ctx)
 	if gerr := x.gradings.finish(); err == nil {
 		err = gerr
 	}
@@ -143,10 +152,17 @@ func (r *Runner) Run(ctx context.Context, job Job, drain <-chan struct{}) (Summa
 	if err == nil {
 		err = serr
 	}
-	kind := bench.Event{Kind: bench.EventRunEnded, Message: fmt.Sprintf("%d of %d cells complete, %d invalid, %d not run",
-		sum.Complete, sum.Planned, sum.Invalid, sum.NotRun)}
-	if eerr := x.event(kind); err == nil {
+	eerr := x.event(bench.Event{Kind: bench.EventRunEnded, Message: sum.String()})
+	if err == nil {
 		err = eerr
 	}
-	return sum, err
+	return sum, interrupted(ctx, err)
+}
+
+func (s Summary) String() string {
+	words := fmt.Sprintf("%d of %d cells complete, %d invalid, %d not run", s.Complete, s.Planned, s.Invalid, s.NotRun)
+	if s.Ungraded > 0 {
+		words += fmt.Sprintf(", %d to be graded", s.Ungraded)
+	}
+	return words
 }
