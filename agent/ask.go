@@ -20,7 +20,7 @@ type reply struct {
 // ask makes the request of a turn, again after an infrastructure fault.
 func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, error) {
 	a.asked = budget
-	for {
+	for retries, lowered := 0, 0; ; {
 		r, fault, took, err := a.call(ctx)
 		if err != nil {
 			return reply{}, nil, err
@@ -28,8 +28,8 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 		if ctx.Err() != nil {
 			return reply{}, a.ended(ctx), nil
 		}
-		if a.clock.elapsed() >= a.job.Limits.MaxTime {
-			return reply{}, a.timeStop("during a model call"), nil
+		if a.clock.elapsed() >= a.job.Limits.MaxTime && (fault == nil || a.timedOut) {
+			return reply{}, a.outOfTime(r, fault, took), nil
 		}
 		if fault == nil {
 			a.result.Turns++
@@ -40,13 +40,65 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 			a.result.Turns++
 			return reply{Response: r, unparsable: true}, nil, nil
 		}
-		if !transient(fault.Fault) || a.result.Retries >= engineRetries {
-			return reply{}, a.faultStop(fault), nil
+		if fault.Fault == bench.FaultContextExceeded && lowered < maxLowered && a.lower(fault) {
+			lowered++
+			if err := a.asksLess(ctx, fault, took); err != nil {
+				return reply{}, nil, err
+			}
+			continue
 		}
-		if stop, err := a.backOff(ctx, fault, took); stop != nil || err != nil {
+		if !transient(fault.Fault) || retries >= engineRetries || a.result.Retries >= attemptRetries {
+			return reply{}, a.faultStop(fault, retries), nil
+		}
+		retries++
+		if stop, err := a.backOff(ctx, fault, took, retries); stop != nil || err != nil {
 			return reply{}, stop, err
 		}
 	}
+}
+
+// outOfTime is the end of an attempt whose time ran out in a model call. A server
+// from which not one byte had come for long is lost, not slow.
+func (a *attempt) outOfTime(r bench.Response, fault *bench.EngineError, took time.Duration) *bench.Stop {
+	silent := fault != nil && r.Marks.FirstByte == nil && r.RawTotal == 0 && took >= min(a.job.Limits.IdleTime, longSilence)
+	if !silent {
+		return a.timeStop("during a model call")
+	}
+	return &bench.Stop{
+		Reason: bench.StopEngineLost, Limit: "max_seconds", Value: seconds(a.job.Limits.MaxTime), Reached: seconds(a.clock.elapsed()),
+		Message: fmt.Sprintf("not one byte of the answer had come for %s when the limit max_seconds %s fired", seconds(took), seconds(a.job.Limits.MaxTime)),
+	}
+}
+
+// lower reduces what is asked for where a server counts prompt and max_tokens
+// together and refuses what is longer than its context. It reports whether there
+// is less to ask for; a prompt that does not fit by itself is another matter.
+func (a *attempt) lower(fault *bench.EngineError) bool {
+	size := fault.ContextSize
+	if size == nil {
+		return false
+	}
+	room := int64(a.asked) / 2
+	if fault.PromptTokens != nil {
+		room = *size - *fault.PromptTokens
+	}
+	if room < minAnswer || room >= int64(a.asked) {
+		return false
+	}
+	a.asked = int(room)
+	if a.job.ContextPerSlot == nil || *size < *a.job.ContextPerSlot {
+		a.job.ContextPerSlot = size // what the server did not say before
+	}
+	return true
+}
+
+// asksLess writes down that a request is made again with a smaller max_tokens.
+func (a *attempt) asksLess(ctx context.Context, fault *bench.EngineError, lost time.Duration) error {
+	a.clock.replace(lost, 0)
+	return a.step(ctx, bench.Step{
+		Turn: a.result.Turns + 1, Kind: bench.StepRetry, OK: true, Start: time.Now(),
+		Answer: fmt.Sprintf("%s; asked again for at most %d tokens", describeFault(fault), a.asked),
+	})
 }
 
 // call makes one model call under the task clock and writes it down. A fault says
@@ -68,9 +120,11 @@ func (a *attempt) call(ctx context.Context) (r bench.Response, fault *bench.Engi
 	took = wall
 	a.idleGap(r, start, end)
 
+	a.timedOut = false
 	switch ended := limited.Err(); {
 	case respondErr == nil && r.Complete:
 	case ended != nil:
+		a.timedOut = true
 		fault = &bench.EngineError{Fault: bench.FaultCut, Status: r.Status, Message: "ended by us: " + why(ctx), Err: respondErr}
 	case respondErr == nil:
 		fault = &bench.EngineError{Fault: bench.FaultCut, Status: r.Status, Message: "the answer has no end mark"}

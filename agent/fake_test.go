@@ -85,7 +85,13 @@ func fails(e bench.EngineError) turn {
 // hangs answers nothing until the context ends.
 func hangs(ctx context.Context, _ bench.Request) (bench.Response, error) {
 	<-ctx.Done()
-	return bench.Response{Text: "half a sen", Status: 200}, ctx.Err()
+	return bench.Response{Text: "half a sen", Status: 200, RawTotal: 99, Marks: bench.Marks{FirstByte: ptr(time.Second)}}, ctx.Err()
+}
+
+// silent never sends a byte.
+func silent(ctx context.Context, _ bench.Request) (bench.Response, error) {
+	<-ctx.Done()
+	return bench.Response{}, ctx.Err()
 }
 
 func takes(d time.Duration, t turn) turn {

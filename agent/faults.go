@@ -12,7 +12,8 @@ import (
 // that stalled once would only cost its time again.
 func transient(f bench.EngineFault) bool {
 	switch f {
-	case bench.FaultUnreachable, bench.FaultCut, bench.FaultServer, bench.FaultLoading, bench.FaultRateLimited:
+	case bench.FaultUnreachable, bench.FaultCut, bench.FaultServer, bench.FaultLoading, bench.FaultRateLimited,
+		bench.FaultProtocol: // one broken event says little; a server of another kind repeats it
 		return true
 	}
 	return false
@@ -36,16 +37,16 @@ func pause(fault *bench.EngineError, n int) time.Duration {
 }
 
 // backOff waits before a retry. The lost call and the wait are no task time.
-func (a *attempt) backOff(ctx context.Context, fault *bench.EngineError, lost time.Duration) (*bench.Stop, error) {
+func (a *attempt) backOff(ctx context.Context, fault *bench.EngineError, lost time.Duration, n int) (*bench.Stop, error) {
 	a.result.Retries++
-	d := pause(fault, a.result.Retries)
+	d := pause(fault, n)
 	start := time.Now()
 	err := wait(ctx, d)
 	took := time.Since(start)
 	a.clock.replace(lost+took, 0)
 	if stepErr := a.step(ctx, bench.Step{
 		Turn: a.result.Turns + 1, Kind: bench.StepRetry, OK: err == nil, Start: start, Elapsed: took,
-		Answer: fmt.Sprintf("%s; waited %s before retry %d of %d", describeFault(fault), seconds(took), a.result.Retries, engineRetries),
+		Answer: fmt.Sprintf("%s; waited %s before retry %d of %d", describeFault(fault), seconds(took), n, engineRetries),
 	}); stepErr != nil {
 		return nil, stepErr
 	}
@@ -58,11 +59,15 @@ func (a *attempt) backOff(ctx context.Context, fault *bench.EngineError, lost ti
 func describeFault(fault *bench.EngineError) string { return show([]byte(fault.Error()), 0, 1000).text }
 
 // faultStop is the end that an engine fault makes.
-func (a *attempt) faultStop(fault *bench.EngineError) *bench.Stop {
+func (a *attempt) faultStop(fault *bench.EngineError, retries int) *bench.Stop {
 	words := describeFault(fault)
 	switch fault.Fault {
 	case bench.FaultContextExceeded:
 		return contextStop(fault, words)
+	case bench.FaultTooManyCalls:
+		return &bench.Stop{Reason: bench.StopMalformedCalls, Limit: "tool_calls_per_answer", Message: "the model wrote a flood of calls: " + words}
+	case bench.FaultTooLarge:
+		return &bench.Stop{Reason: bench.StopEngineRejected, Limit: "answer_bytes", Message: "the answer was given up: " + words}
 	case bench.FaultIdle:
 		limit := seconds(a.job.Limits.IdleTime)
 		return &bench.Stop{
@@ -70,9 +75,9 @@ func (a *attempt) faultStop(fault *bench.EngineError) *bench.Stop {
 			Message: fmt.Sprintf("the engine was silent for longer than the limit idle_seconds %s: %s", limit, words),
 		}
 	}
-	if transient(fault.Fault) {
-		return &bench.Stop{Reason: bench.StopEngineLost, Message: fmt.Sprintf("the engine was lost after %s: %s",
-			countedRetries(a.result.Retries), words)}
+	if transient(fault.Fault) && fault.Fault != bench.FaultProtocol {
+		return &bench.Stop{Reason: bench.StopEngineLost, Message: fmt.Sprintf("the engine was lost after %s of the request, %d of the attempt: %s",
+			countedRetries(retries), a.result.Retries, words)}
 	}
 	return &bench.Stop{Reason: bench.StopEngineRejected, Message: "the engine refused the request or spoke another protocol: " + words}
 }

@@ -26,6 +26,7 @@ type attempt struct {
 	steps     int
 	used      int64 // tokens that the next prompt holds at least; 0: unknown
 	asked     int   // max_tokens of the last request
+	timedOut  bool  // our own time limit cut the last call
 	reasoning int   // reasoning-only turns in a row
 	empty     int   // empty responses in a row
 

@@ -17,7 +17,11 @@ const (
 	maxStreamBytes    = 64 << 20 // of a command's stdout or stderr, then it is killed
 	maxReadBytes      = 4 << 20
 	maxListEntries    = 1000
-	engineRetries     = 2 // of infrastructure faults, per attempt
+	engineRetries     = 2  // of infrastructure faults, per request
+	attemptRetries    = 10 // of infrastructure faults, per attempt
+	maxLowered        = 4  // smaller max_tokens that are tried in one request
+	minAnswer         = 256
+	longSilence       = time.Minute
 	quickBackoff      = time.Second
 	slowBackoff       = 15 * time.Second // server busy: rate limit, loading
 	backoffFactor     = 4

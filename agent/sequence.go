@@ -33,8 +33,9 @@ func (a *attempt) outputBudget() (int, *bench.Stop) {
 	return int(min(int64(output), room)), nil
 }
 
-// measure notes how long the next prompt is at least. Reasoning that is stripped
-// does not come back; where its share is unknown, only the prompt is certain.
+// measure notes how long the next prompt is at least. Reasoning may not come back,
+// whether we send it or not: the chat template decides. Where its share is
+// unknown, only the prompt is certain.
 func (a *attempt) measure(r bench.Response) {
 	prompt, output := r.PromptTokens(), r.OutputTokens()
 	if prompt == nil {
@@ -43,7 +44,7 @@ func (a *attempt) measure(r bench.Response) {
 	a.used = *prompt
 	switch {
 	case output == nil:
-	case !a.history.strip || r.Reasoning == "":
+	case r.Reasoning == "":
 		a.used += *output
 	case r.Usage.ReasoningTokens != nil:
 		a.used += max(*output-*r.Usage.ReasoningTokens, 0)

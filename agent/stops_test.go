@@ -73,6 +73,10 @@ func TestEveryStop(t *testing.T) {
 			limit: "max_turns", value: "5 turns", reached: "5 turns", words: "handed", turned: 5},
 		{name: "time limit in a call", turns: []turn{work, hangs}, job: func(j *Job) { j.Limits.MaxTime = 90 * time.Second },
 			reason: bench.StopTimeLimit, limit: "max_seconds", value: "90 s", reached: "90 s", words: "model call", turned: 1},
+		{name: "time limit while the server is silent", turns: []turn{work, silent}, job: func(j *Job) { j.Limits.MaxTime = 90 * time.Second },
+			reason: bench.StopEngineLost, limit: "max_seconds", value: "90 s", reached: "90 s", words: "not one byte", turned: 1},
+		{name: "time limit soon after a request", turns: []turn{work, silent}, job: func(j *Job) { j.Limits.MaxTime = 20 * time.Second },
+			reason: bench.StopTimeLimit, limit: "max_seconds", value: "20 s", reached: "20 s", words: "model call", turned: 1},
 		{name: "time limit in a command", turns: []turn{calls("run", `{"command":"sleep 99"}`, "submit", "{}")},
 			job: func(j *Job) { j.Limits.MaxTime = 20 * time.Second }, box: &memory{exec: sleeper},
 			reason: bench.StopTimeLimit, limit: "max_seconds", value: "20 s", reached: "20 s", words: "between", turned: 1},
@@ -101,7 +105,15 @@ func TestEveryStop(t *testing.T) {
 		{name: "engine rejected", turns: []turn{fails(bench.EngineError{Fault: bench.FaultUnauthorised, Status: 401})},
 			reason: bench.StopEngineRejected, words: "401"},
 		{name: "engine too large", turns: []turn{fails(bench.EngineError{Fault: bench.FaultTooLarge})},
-			reason: bench.StopEngineRejected, words: "too_large"},
+			reason: bench.StopEngineRejected, limit: "answer_bytes", words: "too_large"},
+		{name: "a flood of calls", turns: []turn{fails(bench.EngineError{Fault: bench.FaultTooManyCalls})},
+			reason: bench.StopMalformedCalls, limit: "tool_calls_per_answer", words: "flood"},
+		{name: "another protocol", turns: []turn{fails(bench.EngineError{Fault: bench.FaultProtocol})},
+			reason: bench.StopEngineRejected, words: "another protocol", retries: 2},
+		{name: "one broken event", turns: []turn{fails(bench.EngineError{Fault: bench.FaultProtocol}), submits},
+			reason: bench.StopSubmitted, words: "submit", turned: 1, retries: 1},
+		{name: "faults of many requests", turns: flaky(4), reason: bench.StopSubmitted, words: "submit", turned: 5, retries: 8},
+		{name: "more faults than an attempt may have", turns: flaky(6), reason: bench.StopEngineLost, words: "10 of the attempt", turned: 5, retries: 10},
 		{name: "sandbox lost", turns: []turn{work}, box: &memory{fail: lost}, reason: bench.StopSandboxLost, words: "supervisor gone", turned: 1},
 		{name: "sandbox lost in a file", turns: []turn{calls("read_file", `{"path":"a"}`)}, box: &memory{fail: lost},
 			reason: bench.StopSandboxLost, words: "read_file", turned: 1},
@@ -157,6 +169,16 @@ func slower() *memory {
 	}}
 }
 
+// flaky fails twice before each of n calls, then submits.
+func flaky(n int) []turn {
+	lost := fails(bench.EngineError{Fault: bench.FaultUnreachable})
+	var turns []turn
+	for i := range n {
+		turns = append(turns, lost, lost, calls("run", fmt.Sprintf(`{"command":"step %d"}`, i)))
+	}
+	return append(turns, submits)
+}
+
 // circle alternates two calls for ever.
 func circle() []turn {
 	var turns []turn
@@ -167,7 +189,7 @@ func circle() []turn {
 }
 
 func TestEngineRejectedIsNotRetried(t *testing.T) {
-	for _, f := range []bench.EngineFault{bench.FaultUnauthorised, bench.FaultNotFound, bench.FaultRejected, bench.FaultProtocol,
+	for _, f := range []bench.EngineFault{bench.FaultUnauthorised, bench.FaultNotFound, bench.FaultRejected,
 		bench.FaultTooLarge, bench.FaultIdle, bench.FaultContextExceeded} {
 		m := script(fails(bench.EngineError{Fault: f}))
 		mustRun(t, t.Context(), job(), m, &memory{})
@@ -231,5 +253,45 @@ func TestOurOwnFailuresAreErrors(t *testing.T) {
 	j.Limits.MaxTurns = 0
 	if _, err := Run(t.Context(), j, script(submits), &memory{}, &notes{}); err == nil || !strings.Contains(err.Error(), "max_turns") {
 		t.Errorf("limits: error %v", err)
+	}
+}
+
+// A server that counts prompt and max_tokens together refuses what a smaller
+// max_tokens would make fit: the request is made again, and nobody is charged.
+func TestMaxTokensIsLoweredToWhatFits(t *testing.T) {
+	full := fails(bench.EngineError{Fault: bench.FaultContextExceeded, Status: 400, PromptTokens: ptr[int64](2400), ContextSize: ptr[int64](3000)})
+	j := job()
+	j.Limits.MaxOutputTokens = 4000
+	m := script(full, submits)
+	got, n := mustRun(t, t.Context(), j, m, &memory{})
+	if got.Stop.Reason != bench.StopSubmitted || got.Retries != 0 || len(m.requests) != 2 || m.requests[1].MaxOutputTokens != 600 {
+		t.Errorf("stop %+v, %d requests, the second for %d tokens", got.Stop, len(m.requests), m.requests[len(m.requests)-1].MaxOutputTokens)
+	}
+	found := false
+	for _, s := range n.steps {
+		found = found || s.Kind == bench.StepRetry && strings.Contains(s.Answer, "at most 600 tokens")
+	}
+	if !found {
+		t.Errorf("no step says that less was asked for: %+v", n.steps)
+	}
+	// Nothing is left to lower when the prompt itself fills the context.
+	m = script(fails(bench.EngineError{Fault: bench.FaultContextExceeded, Status: 400, PromptTokens: ptr[int64](2900), ContextSize: ptr[int64](3000)}))
+	if got, _ := mustRun(t, t.Context(), j, m, &memory{}); got.Stop.Reason != bench.StopContextExceeded || len(m.requests) != 1 {
+		t.Errorf("stop %+v after %d requests", got.Stop, len(m.requests))
+	}
+}
+
+// A template may drop old reasoning: the next prompt is then much shorter than
+// prompt and answer before it.
+func TestReasoningIsNotCountedAsHistory(t *testing.T) {
+	j := job()
+	j.Limits.MaxSequenceTokens, j.Limits.MaxOutputTokens = 50_000, 48_000
+	long := with(with(calls("list_files", `{}`), counts(2000, 47_990)), func(r *bench.Response) {
+		r.Reasoning, r.ReasoningField = "because", "reasoning_content"
+	})
+	m := script(long, with(submits, counts(2050, 20)))
+	got, _ := mustRun(t, t.Context(), j, m, &memory{})
+	if got.Stop.Reason != bench.StopSubmitted || m.requests[1].MaxOutputTokens != 48_000 {
+		t.Errorf("stop %+v, second request for %d tokens", got.Stop, m.requests[1].MaxOutputTokens)
 	}
 }

@@ -140,7 +140,7 @@ func TestReasoningReplay(t *testing.T) {
 		replay      bench.Replay
 		text, field string
 		max         int
-	}{{bench.ReplayAsSent, "because", "reasoning", 300}, {bench.ReplayStrip, "", "", 800}} {
+	}{{bench.ReplayAsSent, "because", "reasoning", 800}, {bench.ReplayStrip, "", "", 800}} {
 		j := job()
 		j.Replay, j.ContextPerSlot = tt.replay, ptr[int64](2000)
 		m := script(thinking, submits)

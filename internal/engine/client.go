@@ -63,9 +63,8 @@ func Open(ctx context.Context, arm bench.Arm, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// newTransport is the connection pool of one client. Proxies are used for other
-// hosts only. An idle connection is given up before llama-server does (5 s), so
-// that no request meets a connection that is just being closed.
+// newTransport makes the connections of one client. Proxies are used for other
+// hosts only.
 func newTransport(o Options) *http.Transport {
 	return &http.Transport{
 		Proxy: func(r *http.Request) (*url.URL, error) {

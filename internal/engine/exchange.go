@@ -89,8 +89,7 @@ func (x *exchange) Read(b []byte) (int, error) {
 func (x *exchange) Close() error { return x.body.Close() }
 
 // readAll reads the answer to its end. Once what it says is settled, it calls
-// settled and goes on, so that the raw bytes are whole and the connection can be
-// used again.
+// settled and goes on, so that the raw bytes are whole.
 func (x *exchange) readAll(settled func() *time.Timer) {
 	var wait *time.Timer
 	for buf := make([]byte, 64<<10); x.ended == nil && !x.tooLarge; {

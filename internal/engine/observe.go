@@ -21,7 +21,8 @@ const (
 )
 
 // Observe reads back what the server runs now: /v1/models and, where the server
-// has it, llama.cpp's /props. It resolves the model id anew.
+// has it, llama.cpp's /props. A server that is another one now is returned, but
+// Observed and the model id of requests stay what they were at Open.
 func (c *Client) Observe(ctx context.Context) (bench.Observed, error) {
 	list := c.addr.api + "/models"
 	answer, err := c.get(ctx, list)
@@ -62,7 +63,12 @@ func (c *Client) Observe(ctx context.Context) (bench.Observed, error) {
 	if o.Build == "" && c.observed.Model == o.Model {
 		o.Build = c.observed.Build // learnt from an answer
 	}
-	c.observed, c.model = o, o.Model
+	if c.observed.Kind == "" { // the first look: what requests will name
+		c.model = o.Model
+	}
+	if c.observed.Changed(o) == "" {
+		c.observed = o
+	}
 	c.mu.Unlock()
 	return o, nil
 }

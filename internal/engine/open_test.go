@@ -221,3 +221,22 @@ func TestOpenStopsWaitingWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// A server that was started anew with another model is seen as changed; what
+// requests name and what Observed says stays what it was.
+func TestObserveKeepsWhatWasOpened(t *testing.T) {
+	f := &fake{models: text(200, `{"data":[{"id":"first"}]}`), props: text(404, ""), chat: text(200, stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}]}`)+"data: [DONE]\n\n")}
+	c := start(t, f, bench.Arm{}, Options{})
+	f.models = text(200, `{"data":[{"id":"second"}]}`)
+	now, err := c.Observe(t.Context())
+	if err != nil || now.Model != "second" {
+		t.Fatalf("error %v, now %+v", err, now)
+	}
+	if c.Observed().Model != "first" || c.Observed().Changed(now) == "" {
+		t.Errorf("observed %+v", c.Observed())
+	}
+	r, err := c.Respond(t.Context(), request)
+	if err != nil || !strings.Contains(string(r.RequestBody), `"model":"first"`) {
+		t.Errorf("error %v, request %s", err, r.RequestBody)
+	}
+}

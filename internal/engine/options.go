@@ -14,8 +14,13 @@ type Options struct {
 	// minutes.
 	Idle time.Duration
 
+	// MaxOutputTokens is the longest answer that will be asked for. RawCap
+	// follows it where it is not given.
+	MaxOutputTokens int
+
 	// RawCap is the largest answer in bytes; a longer one ends with
-	// bench.FaultTooLarge. Default 32 MiB.
+	// bench.FaultTooLarge. Default 1 KiB for each token of MaxOutputTokens (a token
+	// takes about 300 bytes of a stream), at least 32 MiB.
 	RawCap int64
 
 	// DialTimeout bounds connect and TLS handshake, each. Default 10 seconds.
@@ -44,7 +49,7 @@ func (o Options) withDefaults() Options {
 		o.Idle = 10 * time.Minute
 	}
 	if o.RawCap <= 0 {
-		o.RawCap = 32 << 20
+		o.RawCap = max(32<<20, int64(o.MaxOutputTokens)<<10)
 	}
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = 10 * time.Second

@@ -15,7 +15,7 @@ import (
 )
 
 // linger is how long the end of the body is waited for once the end mark or a
-// fault was read. What follows changes nothing; reading it keeps the connection.
+// fault was read. What follows changes nothing; it is read to keep the raw bytes.
 const linger = 250 * time.Millisecond
 
 var (
@@ -60,6 +60,9 @@ func (c *Client) Respond(ctx context.Context, r bench.Request) (bench.Response, 
 // caller's end) comes before what it looks like from outside.
 func (c *Client) conclude(ctx, call context.Context, x *exchange, sendErr error) (bench.Response, error) {
 	resp, parseErr := x.parser.End(x.last)
+	if !c.Observed().Simulated {
+		resp.Simulated = nil // only our own engine's word replaces the clock
+	}
 	resp.RequestBody, resp.RawTotal, resp.Status = x.sent, x.total, x.status
 	resp.Raw = x.raw
 	if c.key != "" && bytes.Contains(x.raw, []byte(c.key)) {
@@ -75,12 +78,12 @@ func (c *Client) conclude(ctx, call context.Context, x *exchange, sendErr error)
 		return c.blame(u, &bench.EngineError{Fault: f, Status: x.status, Message: fmt.Sprintf(format, args...), Err: err})
 	}
 	switch {
-	case x.status == http.StatusOK && parseErr == nil && resp.Complete && !x.tooLarge && !c.truncatedDocument(x, resp):
+	case x.status == http.StatusOK && parseErr == nil && resp.Complete && !x.tooLarge && !truncatedDocument(x, resp):
 		c.learn(resp)
 		return resp, nil
 	case x.tooLarge:
 		resp.Complete = false
-		return resp, fault(bench.FaultTooLarge, nil, "the answer is over %d bytes", x.cap)
+		return resp, fault(bench.FaultTooLarge, nil, "the answer is over %d bytes, what we read of one (1 KiB for each token of max_output_tokens, at least 32 MiB)", x.cap)
 	case ctx.Err() != nil:
 		return resp, fmt.Errorf("chat completion at %s: %w", u, ctx.Err())
 	case errors.Is(context.Cause(call), errIdle):
@@ -106,7 +109,7 @@ func (c *Client) conclude(ctx, call context.Context, x *exchange, sendErr error)
 
 // truncatedDocument reports a document that reads whole although the body did
 // not end cleanly: what is missing may be more than blanks.
-func (c *Client) truncatedDocument(x *exchange, resp bench.Response) bool {
+func truncatedDocument(x *exchange, resp bench.Response) bool {
 	return !resp.Streamed && !errors.Is(x.ended, io.EOF)
 }
 

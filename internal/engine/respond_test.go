@@ -315,6 +315,11 @@ func TestSettledAnswerEndsTheWait(t *testing.T) {
 func TestSimulatedTimeIsHandedOn(t *testing.T) {
 	f := &fake{chat: text(200, stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}]}`, `{"choices":[],"simulated":{"elapsed_ms":1500.5}}`)+"data: [DONE]\n\n")}
 	r, err := start(t, f, bench.Arm{}, Options{}).Respond(t.Context(), request)
+	if err != nil || r.Simulated != nil {
+		t.Errorf("a server that is not ours sets the clock: error %v, simulated %v", err, r.Simulated)
+	}
+	f.props = text(200, `{"assay_scripted":true}`)
+	r, err = start(t, f, bench.Arm{}, Options{}).Respond(t.Context(), request)
 	if err != nil || r.Simulated == nil || *r.Simulated != 1500500*time.Microsecond {
 		t.Errorf("error %v, simulated %v", err, r.Simulated)
 	}
