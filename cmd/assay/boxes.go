@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"assay/grader"
+	"assay/internal/bench"
 	"assay/internal/runner"
 	"assay/internal/sandbox"
 	"assay/internal/sandbox/bwrap"
@@ -20,10 +22,15 @@ func openBoxes(ctx context.Context, s state, note func(string)) (*bwrap.Factory,
 }
 
 // runnerBoxes opens the boxes in which agents work.
-type runnerBoxes struct{ factory *bwrap.Factory }
+type runnerBoxes struct {
+	factory *bwrap.Factory
+	limits  bench.Limits
+}
 
+// Open opens a box that outlives any attempt: it may wait for one whole attempt
+// and then serve another.
 func (b runnerBoxes) Open(ctx context.Context) (runner.Box, error) {
-	return b.factory.Open(ctx, sandbox.Options{Purpose: sandbox.PurposeAgent})
+	return b.factory.Open(ctx, sandbox.Options{Purpose: sandbox.PurposeAgent, Deadline: 2*b.limits.MaxTime + time.Hour})
 }
 
 // graderBoxes opens the boxes in which candidates are judged.

@@ -18,7 +18,7 @@ const loadWait = 10 * time.Minute
 // engines opens the servers of a study's arms and keeps them open for the run.
 type engines struct {
 	getenv func(string) string
-	idle   time.Duration // longest silence of a model call
+	limits bench.Limits
 	open   map[string]*engine.Client
 }
 
@@ -33,7 +33,7 @@ func (e *engines) Open(ctx context.Context, arm bench.Arm) (runner.Engine, error
 	if c := e.open[arm.Name]; c != nil {
 		return openEngine{c}, nil
 	}
-	c, err := engine.Open(ctx, arm, engine.Options{Getenv: e.getenv, Idle: e.idle, LoadWait: loadWait})
+	c, err := engine.Open(ctx, arm, engine.Options{Getenv: e.getenv, Idle: e.limits.IdleTime, LoadWait: loadWait, MaxOutputTokens: e.limits.MaxOutputTokens})
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +45,22 @@ func (e *engines) Open(ctx context.Context, arm bench.Arm) (runner.Engine, error
 }
 
 // preflight asks every arm's server once. It fails where none can be used, so
-// that nothing is created for a run that cannot begin.
+// that nothing is created for a run that cannot begin, and where the study or the
+// environment is at fault.
 func (e *engines) preflight(ctx context.Context, arms []bench.Arm) error {
 	var faults []error
+	wrong := false
 	for _, arm := range arms {
 		if _, err := e.Open(ctx, arm); err != nil {
 			if ctx.Err() != nil {
 				return runner.ErrInterrupted
 			}
 			faults = append(faults, fmt.Errorf("arm %s: %w", arm.Name, err))
+			var a *engine.ArmError
+			wrong = wrong || errors.As(err, &a)
 		}
 	}
-	if len(faults) == len(arms) {
+	if wrong || len(arms) > 0 && len(faults) == len(arms) {
 		return errors.Join(faults...)
 	}
 	return nil

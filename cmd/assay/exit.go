@@ -39,6 +39,11 @@ type incompleteError struct{ msg string }
 
 func (e incompleteError) Error() string { return e.msg }
 
+// oursError is a fault of our side, whatever it wraps.
+type oursError struct{ err error }
+
+func (e oursError) Error() string { return e.err.Error() }
+
 // exitCode is the one place where an error becomes a status.
 func exitCode(err error) int {
 	var (
@@ -46,10 +51,13 @@ func exitCode(err error) int {
 		faults     config.Faults
 		arm        *engine.ArmError
 		incomplete incompleteError
+		ours       oursError
 	)
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &ours):
+		return exitOurs
 	case errors.As(err, &usage), errors.As(err, &faults), errors.As(err, &arm):
 		return exitUsage
 	case errors.As(err, &incomplete):
@@ -57,7 +65,7 @@ func exitCode(err error) int {
 	case errors.Is(err, runner.ErrInterrupted):
 		return exitInterrupted
 	case errors.Is(err, results.ErrLocked), errors.Is(err, results.ErrNewerFormat), errors.Is(err, results.ErrReadOnly),
-		errors.Is(err, results.ErrNotADatabase), errors.Is(err, results.ErrAltered):
+		errors.Is(err, results.ErrNotADatabase), errors.Is(err, results.ErrAltered), errors.Is(err, results.ErrMoved):
 		return exitDatabase
 	}
 	return exitOurs

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/bench"
+	"assay/internal/report"
 )
 
 // progress tells people (stderr) or programs (JSON lines on stdout) what a run
@@ -16,17 +17,17 @@ type progress struct {
 	s    state
 	json bool
 
-	mu     sync.Mutex
-	graded int
+	mu sync.Mutex
 }
 
 func newProgress(s state, json bool) *progress { return &progress{s: s, json: json} }
 
-// note prints one line for people.
+// note prints one line for people. What servers and models wrote in it cannot
+// steer the terminal.
 func (p *progress) note(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintln(p.s.stderr, line)
+	fmt.Fprintln(p.s.stderr, report.Printable(line))
 }
 
 // jsonEvent is the line of an event under --json.
@@ -39,6 +40,7 @@ type jsonEvent struct {
 	Seed      int             `json:"seed,omitempty"`
 	Repeat    int             `json:"repeat,omitempty"`
 	Attempt   int64           `json:"attempt,omitempty"`
+	Done      int             `json:"done"` // cells complete
 	Planned   int             `json:"planned"`
 	Message   string          `json:"message,omitempty"`
 	Simulated bool            `json:"simulated,omitempty"`
@@ -54,14 +56,10 @@ func (p *progress) event(e bench.Event) {
 		p.note(e.Message)
 	case bench.EventAttemptEnded:
 		if e.Row != nil && !e.Row.Counts {
-			p.note(fmt.Sprintf("[-/%d] %s invalid, %s", e.Planned, e.Cell, e.Message))
+			p.note(fmt.Sprintf("[%d/%d] %s invalid, %s", e.Done, e.Planned, e.Cell, e.Message))
 		}
 	case bench.EventGraded:
-		p.mu.Lock()
-		p.graded++
-		line := fmt.Sprintf("[%d/%d] %s %s", p.graded, e.Planned, e.Cell, outcomeLine(e))
-		p.mu.Unlock()
-		p.note(line)
+		p.note(fmt.Sprintf("[%d/%d] %s %s", e.Done, e.Planned, e.Cell, outcomeLine(e)))
 	}
 }
 
@@ -91,7 +89,7 @@ func outcomeLine(e bench.Event) string {
 }
 
 func (p *progress) writeJSON(e bench.Event) {
-	j := jsonEvent{Schema: 1, Time: e.Time.UTC(), Event: e.Kind, Attempt: e.Attempt, Planned: e.Planned, Message: e.Message}
+	j := jsonEvent{Schema: 1, Time: e.Time.UTC(), Event: e.Kind, Attempt: e.Attempt, Done: e.Done, Planned: e.Planned, Message: e.Message}
 	if e.Cell != nil {
 		j.Arm, j.Task, j.Seed, j.Repeat = e.Cell.Arm, e.Cell.Task, e.Cell.Seed, e.Cell.Repeat
 	}

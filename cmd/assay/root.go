@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"assay/internal/report"
 	"assay/internal/sandbox/supervisor"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,12 @@ func run(s state) int {
 	root := newRoot(s)
 	err := root.ExecuteContext(context.Background())
 	if err != nil {
-		fmt.Fprintln(s.stderr, "assay: "+err.Error())
+		for i, line := range strings.Split(err.Error(), "\n") {
+			if i == 0 {
+				line = "assay: " + line
+			}
+			fmt.Fprintln(s.stderr, report.Printable(line))
+		}
 	}
 	return exitCode(err)
 }
@@ -49,7 +56,28 @@ sandboxes, and keeps every figure raw in one SQLite file.` + "\n" + exitHelp,
 		newScriptedCommand(s),
 		newVersionCommand(s),
 	)
+	root.SetHelpCommand(newHelpCommand(root))
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		for _, c := range append(completion.Commands(), completion) {
+			c.Args = noArgs // its own errors would not count as usage
+		}
+	}
 	return root
+}
+
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("no help for %q: it is no command of assay", strings.Join(args, " "))
+			}
+			return c.Help()
+		},
+	}
 }
 
 func noArgs(c *cobra.Command, args []string) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/grader"
+	"assay/internal/bench"
 	"assay/internal/config"
 	"assay/internal/plan"
 	"assay/internal/runner"
@@ -67,26 +68,46 @@ func execute(s state, study config.Study, p plan.Plan, db string, out *progress)
 	if err != nil {
 		return err
 	}
-	ctx, drain, stop := interruptible(s, out)
-	defer stop()
-	engines := &engines{getenv: s.getenv, idle: study.Limits.IdleTime}
-	defer engines.close()
-	if err := engines.preflight(ctx, p.Cohort.Arms); err != nil {
+	stops := listen(s, out)
+	defer stops.end()
+	sum, err := runPlan(stops, s, study, p, db, work, out)
+	if err != nil {
+		if stops.ctx.Err() != nil && !errors.Is(err, runner.ErrInterrupted) && errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%w: %v", runner.ErrInterrupted, err)
+		}
 		return err
+	}
+	return ended(sum)
+}
+
+// runPlan opens what a run needs, the record first where there is one: what is
+// complete needs no server.
+func runPlan(stops *stops, s state, study config.Study, p plan.Plan, db string, work func(bench.PlannedCell) (runner.Work, error), out *progress) (runner.Summary, error) {
+	ctx := stops.ctx
+	job := runner.Job{Arms: p.Cohort.Arms, Limits: p.Cohort.Limits, Reminder: study.Reminder, Overlap: study.Overlap, Work: work}
+	engines := &engines{getenv: s.getenv, limits: p.Cohort.Limits}
+	defer engines.close()
+
+	r := record{path: db, plan: p.Cohort, options: results.Options{Version: version(), Now: s.now}}
+	defer r.close()
+	needed := p.Cohort.Arms
+	if _, err := os.Stat(db); err == nil {
+		if needed, err = r.needed(ctx, job); err != nil {
+			return runner.Summary{}, err
+		}
+	}
+	if err := engines.preflight(ctx, needed); err != nil {
+		return runner.Summary{}, err
 	}
 	boxes, err := openBoxes(ctx, s, out.note)
 	if err != nil {
-		return err
+		return runner.Summary{}, err
 	}
-	store, err := results.Open(ctx, db, results.Options{Version: version(), Now: s.now})
-	if err != nil {
-		return err
+	defer boxes.Close()
+	if err := r.open(ctx); err != nil {
+		return runner.Summary{}, err
 	}
-	defer store.Close()
-	cohort, err := store.EnsureCohort(ctx, p.Cohort)
-	if err != nil {
-		return err
-	}
+	job.Cohort = r.cohort
 	g := grader.New(graderBoxes{boxes}, grader.Options{})
 	defer g.Close()
 	for _, w := range p.Warnings {
@@ -96,14 +117,58 @@ func execute(s state, study config.Study, p plan.Plan, db string, out *progress)
 	if err != nil {
 		host = "" // only a label of the attempt rows
 	}
-	r := runner.Runner{Engines: engines, Boxes: runnerBoxes{boxes}, Grader: g, Recorder: store, Notify: out.event, Worker: host}
-	sum, err := r.Run(ctx, runner.Job{
-		Cohort: cohort, Arms: p.Cohort.Arms, Limits: p.Cohort.Limits, Reminder: study.Reminder, Overlap: study.Overlap, Work: work,
-	}, drain)
+	stops.running.Store(true)
+	x := runner.Runner{
+		Engines: engines, Boxes: runnerBoxes{boxes, p.Cohort.Limits}, Grader: g,
+		Recorder: r.store, Notify: out.event, Worker: host,
+	}
+	return x.Run(ctx, job, stops.drain)
+}
+
+// record is the database of a run, opened when it is needed.
+type record struct {
+	path    string
+	plan    bench.CohortPlan
+	options results.Options
+	store   *results.Store
+	cohort  int64
+}
+
+func (r *record) open(ctx context.Context) error {
+	if r.store != nil {
+		return nil
+	}
+	store, err := results.Open(ctx, r.path, r.options)
 	if err != nil {
 		return err
 	}
-	return ended(sum)
+	r.store = store
+	r.cohort, err = store.EnsureCohort(ctx, r.plan)
+	return err
+}
+
+func (r *record) close() {
+	if r.store != nil {
+		_ = r.store.Close() // everything is written; the lock ends with the process
+	}
+}
+
+// needed returns the arms that still have cells to run.
+func (r *record) needed(ctx context.Context, job runner.Job) ([]bench.Arm, error) {
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	states, err := r.store.CellStates(ctx, r.cohort)
+	if err != nil {
+		return nil, err
+	}
+	var arms []bench.Arm
+	for _, a := range job.Arms {
+		if slices.ContainsFunc(states, func(c bench.CellState) bool { return c.Cell.Arm == a.Name && job.Open(c) }) {
+			arms = append(arms, a)
+		}
+	}
+	return arms, nil
 }
 
 // notThereYet refuses what a study file may ask for and this version cannot do,
@@ -124,51 +189,28 @@ func notThereYet(study config.Study) error {
 	return nil
 }
 
-// ended turns a summary into the verb's error. Engines come first: they are what
-// the user has to mend.
+// ended turns a summary into the verb's error: asked to stop, a server that could
+// not be used, or cells that are left.
 func ended(sum runner.Summary) error {
+	if sum.Drained {
+		return fmt.Errorf("%w with %s; the same command continues", runner.ErrInterrupted, sum)
+	}
 	if len(sum.ArmFault) > 0 {
 		var errs []error
 		for _, arm := range slices.Sorted(maps.Keys(sum.ArmFault)) {
 			errs = append(errs, fmt.Errorf("arm %s: %w", arm, sum.ArmFault[arm]))
 		}
-		return errors.Join(errs...)
+		return oursError{errors.Join(errs...)}
 	}
-	if sum.Drained {
-		return fmt.Errorf("%w with %d of %d cells complete; the same command continues", runner.ErrInterrupted, sum.Complete, sum.Planned)
+	if sum.Complete == sum.Planned {
+		return nil
 	}
-	if open := sum.Planned - sum.Complete; open > 0 {
-		return incompleteError{fmt.Sprintf("%d of %d cells are not complete (%d invalid, %d not run); the same command tries again", open, sum.Planned, sum.Invalid, sum.NotRun)}
+	why := sum.String()
+	for _, arm := range slices.Sorted(maps.Keys(sum.Stops)) {
+		why += fmt.Sprintf("; arm %s last: %s", arm, sum.Stops[arm])
 	}
-	return nil
-}
-
-// interruptible returns a context that the second interrupt cancels and a
-// channel that the first closes.
-func interruptible(s state, out *progress) (context.Context, <-chan struct{}, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals, stop := s.signals()
-	drain, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-signals:
-			case <-done:
-				return
-			}
-			switch n {
-			case 0:
-				out.note("interrupted: the running attempt will be finished (its limits bound it); again stops at once")
-				close(drain)
-			case 1:
-				out.note("stopping now")
-				cancel()
-			}
-		}
-	}()
-	return ctx, drain, func() {
-		close(done)
-		stop()
-		cancel()
+	if sum.Exhausted > 0 {
+		return incompleteError{fmt.Sprintf("%s; %d cells used up their invalid_retries and are not tried again", why, sum.Exhausted)}
 	}
+	return incompleteError{why + "; the same command tries again"}
 }

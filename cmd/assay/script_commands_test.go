@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,9 +94,18 @@ func serveDemo(ts *testscript.TestScript, study string) {
 	ts.Check(writeFile(ts.MkAbs(study), text))
 }
 
+// unserve lets every address in a study point to where nobody listens: unserve STUDY.
+func unserve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: unserve STUDY")
+	}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	ts.Check(writeFile(ts.MkAbs(args[0]), address.ReplaceAllString(ts.ReadFile(args[0]), "http://127.0.0.1:1")))
+}
+
 // signalAt starts 'assay run STUDY --json', sends it a signal at the Nth event of
-// a kind, and asserts how it ends: signalat SIGNAL KIND N STATUS STUDY. A run that
-// is killed has status -1.
+// a kind (and SIGTERM for a name that ends in 2), and asserts how it ends: signalat
+// SIGNAL KIND N STATUS STUDY. A run that is killed has status -1.
 func signalAt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: signalat SIGNAL KIND N STATUS STUDY")
@@ -119,8 +129,12 @@ func signalAt(ts *testscript.TestScript, neg bool, args []string) {
 		if string(e.Event) != args[1] {
 			continue
 		}
-		if seen++; seen == nth {
-			ts.Check(cmd.Process.Signal(signals[args[0]]))
+		if seen++; seen != nth {
+			continue
+		}
+		ts.Check(cmd.Process.Signal(signals[strings.TrimSuffix(args[0], "2")]))
+		if strings.HasSuffix(args[0], "2") {
+			ts.Check(cmd.Process.Signal(syscall.SIGTERM)) // two equal signals might become one
 		}
 	}
 	_ = cmd.Wait() // the status is what is asserted

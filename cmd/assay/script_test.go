@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"query":    query,
 			"jsonis":   jsonIs,
 			"signalat": signalAt,
+			"unserve":  unserve,
 			"alter":    alter,
 			"lock":     lock,
 		},

@@ -6,8 +6,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/mattn/go-isatty"
 )
 
 // state is everything that belongs to the process: nothing else in the program
@@ -18,7 +16,6 @@ type state struct {
 	stdin   io.Reader
 	stdout  io.Writer
 	stderr  io.Writer
-	tty     bool // stderr is a terminal
 	now     func() time.Time
 	signals func() (<-chan os.Signal, func()) // interrupts, and how to stop listening
 }
@@ -26,7 +23,7 @@ type state struct {
 func processState() state {
 	return state{
 		args: os.Args[1:], getenv: os.Getenv,
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, tty: isatty.IsTerminal(os.Stderr.Fd()),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		now: time.Now,
 		signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 2)
