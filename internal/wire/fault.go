@@ -196,6 +196,7 @@ func (d details) sizes() (prompt, context *int64) {
 
 func (d details) unparsable() bool {
 	return strings.Contains(d.Message, "Failed to parse input at pos") ||
+		strings.Contains(d.Message, "Failed to parse tool call arguments") ||
 		strings.Contains(d.Message, "The model produced output that does not match the expected")
 }
 

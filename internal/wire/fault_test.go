@@ -33,6 +33,7 @@ func TestStatusError(t *testing.T) {
 		{"context under 500", 500, "", `{"error":{"message":"the request exceeds the available context size. try increasing it","type":"server_error"}}`, bench.FaultContextExceeded, "the request", 0},
 		{"out of memory that speaks of context length", 500, "", `{"error":{"message":"CUDA out of memory while growing context length buffer"}}`, bench.FaultServer, "CUDA", 0},
 		{"prompt too long", 413, "", `{"type":"error","error":{"type":"request_too_large","message":"prompt is too long: 210000 tokens"}}`, bench.FaultContextExceeded, "prompt is too long", 0},
+		{"unparsable arguments", 500, "", `{"error":{"message":"Failed to parse tool call arguments as JSON"}}`, bench.FaultUnparsable, "Failed to parse", 0},
 		{"unparsable", 500, "", `{"error":{"message":"Failed to parse input at pos 3: <tool"}}`, bench.FaultUnparsable, "Failed to parse", 0},
 		{"unknown model by a router", 400, "", `{"error":{"code":400,"message":"model 'nope' not found"}}`, bench.FaultNotFound, "nope", 0},
 		{"unauthorised speaks of context length", 401, "", `{"error":{"message":"context length"}}`, bench.FaultUnauthorised, "", 0},

@@ -31,7 +31,9 @@ func (s suite) limits() map[string]func(*testing.T) {
 			c.Limits.CPU = time.Second
 			r := run(t, s.box(t, sandbox.Options{}), c)
 			wantReason(t, r, bench.ExitCPULimit)
-			if r.CPU < 900*time.Millisecond || r.CPU > 3*time.Second {
+			// The kernel counts the limit in ticks and the usage more finely: on a busy
+			// machine they differ by a tenth and more.
+			if r.CPU < 500*time.Millisecond || r.CPU > 3*time.Second {
 				t.Errorf("%+v", r.Exit)
 			}
 		},
