@@ -55,9 +55,13 @@ func (e *engines) preflight(ctx context.Context, arms []bench.Arm) error {
 			if ctx.Err() != nil {
 				return runner.ErrInterrupted
 			}
-			faults = append(faults, fmt.Errorf("arm %s: %w", arm.Name, err))
 			var a *engine.ArmError
-			wrong = wrong || errors.As(err, &a)
+			if errors.As(err, &a) {
+				wrong = true
+				faults = append(faults, err) // it names the arm itself
+				continue
+			}
+			faults = append(faults, fmt.Errorf("arm %s: %w", arm.Name, err))
 		}
 	}
 	if wrong || len(arms) > 0 && len(faults) == len(arms) {

@@ -17,7 +17,8 @@ type progress struct {
 	s    state
 	json bool
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	lost error // first event that could not be written
 }
 
 func newProgress(s state, json bool) *progress { return &progress{s: s, json: json} }
@@ -97,11 +98,19 @@ func (p *progress) writeJSON(e bench.Event) {
 		j.Simulated = e.Row.Simulated
 	}
 	line, err := json.Marshal(j)
-	if err != nil {
-		p.note("event lost: " + err.Error())
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintln(p.s.stdout, string(line))
+	if err == nil {
+		_, err = fmt.Fprintln(p.s.stdout, string(line))
+	}
+	if err != nil && p.lost == nil {
+		p.lost = fmt.Errorf("write the run's events: %w", err)
+	}
+}
+
+// failed says that events were lost; the record has them.
+func (p *progress) failed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
 }

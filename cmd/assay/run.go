@@ -64,6 +64,9 @@ func execute(s state, study config.Study, p plan.Plan, db string, out *progress)
 	if err := notThereYet(study); err != nil {
 		return err
 	}
+	if info, err := os.Stat(filepath.Dir(db)); err != nil || !info.IsDir() {
+		return usagef("the folder of the database %s does not exist: make it first", db)
+	}
 	work, err := material(p)
 	if err != nil {
 		return err
@@ -77,7 +80,10 @@ func execute(s state, study config.Study, p plan.Plan, db string, out *progress)
 		}
 		return err
 	}
-	return ended(sum)
+	if err := ended(sum); err != nil {
+		return err
+	}
+	return out.failed()
 }
 
 // runPlan opens what a run needs, the record first where there is one: what is

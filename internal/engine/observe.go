@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,8 +191,8 @@ func (m models) ids() []string {
 	for _, d := range m.Data {
 		out = append(out, d.ID)
 	}
-	sort.Strings(out)
-	return out
+	slices.Sort(out)
+	return slices.Compact(out) // some servers list one twice
 }
 
 func (m models) has(id string) bool {

@@ -42,7 +42,7 @@ type Factory struct {
 func New(root rootfs.Root) (*Factory, error) {
 	f := &Factory{root: root, asRoot: os.Geteuid() == 0}
 	var err error
-	if f.bwrap, err = exec.LookPath("bwrap"); err != nil {
+	if f.bwrap, err = findBwrap(); err != nil {
 		return nil, &sandbox.UnavailableError{Problem: "bwrap is not installed", Cure: "run as root: apt-get install bubblewrap"}
 	}
 	if f.asRoot {
@@ -104,4 +104,13 @@ func refused(err error, said string) error {
 		Problem: fmt.Sprintf("bwrap cannot make a box: %v", err),
 		Cure:    "allow user namespaces: sysctl user.max_user_namespaces=10000, and where it exists kernel.unprivileged_userns_clone=1",
 	}
+}
+
+// findBwrap looks where PATH says, and where Debian puts it if PATH says nothing.
+func findBwrap() (string, error) {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return exec.LookPath("/usr/bin/bwrap")
+	}
+	return path, nil
 }

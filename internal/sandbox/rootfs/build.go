@@ -24,7 +24,10 @@ func build(ctx context.Context, r recipe, cacheDir string, progress func(string)
 	if err != nil {
 		return Root{}, err
 	}
-	tmp, err := os.MkdirTemp(cacheDir, ".build-")
+	if err := sweep(cacheDir, r.id()); err != nil {
+		return Root{}, err
+	}
+	tmp, err := os.MkdirTemp(cacheDir, buildPrefix(r.id()))
 	if err != nil {
 		return Root{}, fmt.Errorf("make a folder to build the root tree in: %w", err)
 	}
@@ -53,6 +56,24 @@ func build(ctx context.Context, r recipe, cacheDir string, progress func(string)
 		return Root{}, fmt.Errorf("write the manifest of the root tree: %w", err)
 	}
 	return m.root(final), nil
+}
+
+// buildPrefix begins the names of the folders in which a tree is built.
+func buildPrefix(id string) string { return ".build-" + id + "-" }
+
+// sweep removes what builders of this tree left that were killed. The caller has
+// the builder's lock, so none of them runs.
+func sweep(cacheDir, id string) error {
+	left, err := filepath.Glob(filepath.Join(cacheDir, buildPrefix(id)+"*"))
+	if err != nil {
+		return fmt.Errorf("look for unfinished root trees: %w", err)
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an unfinished root tree: %w", err)
+		}
+	}
+	return nil
 }
 
 // bootstrapEnv keeps what apt may need of the environment. The rest, such as API
