@@ -25,7 +25,7 @@ type CheckSpec struct {
 // it must fail, or an accepted one with none.
 type Control struct {
 	Name  string
-	Tree  Tree     // laid over the task's workspace
+	Tree  Tree     // the whole candidate
 	Fails []string // ids of the checks it must fail, exactly; empty: must pass
 	Why   string
 }
