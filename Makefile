@@ -21,6 +21,7 @@ test: ## vet and every fast test, with the race detector
 test-full: ## what takes longer: lint, kills, coverage, fuzzing, the demo
 	@scripts/install-needs bwrap mmdebstrap python3 cc
 	@$(MAKE) --no-print-directory lint
+	@mkdir -p bin
 	ASSAY_FULL=1 $(GO) test -shuffle=on -coverpkg=./... -coverprofile=bin/cover.out ./...
 	$(GO) tool cover -func=bin/cover.out | tail -n 1
 	@$(MAKE) --no-print-directory fuzz

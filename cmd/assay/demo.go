@@ -59,7 +59,7 @@ func runDemo(s state, dir string) error {
 		return err
 	}
 	db := filepath.Join(dir, "demo.db")
-	if err := execute(s, loaded, p, db, out); err != nil {
+	if err := (execution{state: s, study: loaded, plan: p, db: db, out: out}).run(); err != nil {
 		return err
 	}
 	if err := printReport(s, db, "text"); err != nil {
