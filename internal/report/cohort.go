@@ -20,6 +20,9 @@ func buildCohort(v bench.CohortView) Cohort {
 		ID: v.ID, Study: v.Study, Created: v.Created.UTC(), Assay: v.Assay, Scaffold: v.Scaffold, Order: v.Order,
 		Arms: map[string]Arm{}, Attempts: []Attempt{}, Warnings: []string{}, Fixtures: fixtures(v),
 	}
+	for _, cell := range v.Cells {
+		c.planned = append(c.planned, cell.Cell)
+	}
 	byCell := map[bench.Cell][]bench.AttemptRow{}
 	for _, a := range v.Attempts {
 		byCell[a.Cell] = append(byCell[a.Cell], a)

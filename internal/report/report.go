@@ -35,6 +35,8 @@ type Cohort struct {
 	Arms      map[string]Arm `json:"arms"`
 	Attempts  []Attempt      `json:"attempts"`
 	Warnings  []string       `json:"warnings"`
+
+	planned []bench.Cell
 }
 
 // Fixture is a fixture version that judged the cohort's work.

@@ -93,88 +93,6 @@ func (c Cohort) speedTable(w io.Writer) {
 	fmt.Fprintln(w, "decode t/s = tokens / decode s, both the engine's; task t/s = tokens / task s")
 }
 
-// grid shows each cell's outcome, a column a task and seed.
-func (c Cohort) grid(w io.Writer) {
-	type column struct {
-		task         string
-		seed, repeat int
-	}
-	var columns []column
-	shown := map[string]map[column]Attempt{} // the counting attempt, else the newest
-	for _, a := range c.Attempts {
-		col := column{a.Task, a.Seed, a.Repeat}
-		if !slices.Contains(columns, col) {
-			columns = append(columns, col)
-		}
-		if shown[a.Arm] == nil {
-			shown[a.Arm] = map[column]Attempt{}
-		}
-		if !shown[a.Arm][col].Counts {
-			shown[a.Arm][col] = a
-		}
-	}
-	slices.SortFunc(columns, func(a, b column) int {
-		if a.task != b.task {
-			return strings.Compare(a.task, b.task)
-		}
-		if a.seed != b.seed {
-			return a.seed - b.seed
-		}
-		return a.repeat - b.repeat
-	})
-	if len(columns) == 0 {
-		return
-	}
-	for start := 0; start < len(columns); {
-		end := start
-		task := columns[start].task
-		for end < len(columns) && columns[end].task == task && end-start < 15 {
-			end++
-		}
-		header := []any{Printable(task) + " seed"}
-		for _, col := range columns[start:end] {
-			h := fmt.Sprint(col.seed)
-			if col.repeat > 1 {
-				h += fmt.Sprintf("/%d", col.repeat)
-			}
-			header = append(header, h)
-		}
-		t := newTable(header...)
-		for _, name := range c.ArmOrder {
-			row := table.Row{label(name)}
-			for _, col := range columns[start:end] {
-				mark := "."
-				if a, ok := shown[name][col]; ok {
-					mark = outcome(a)
-				}
-				row = append(row, mark)
-			}
-			t.AppendRow(row)
-		}
-		render(w, t)
-		start = end
-	}
-	fmt.Fprintln(w, "D delivered, F functional but not delivered, - not functional, ! invalid,")
-	fmt.Fprintln(w, "? open or not graded yet, . not run")
-	fmt.Fprintln(w)
-}
-
-func outcome(a Attempt) string {
-	switch {
-	case !a.Counts && (a.Stop == "" || a.Stop == string(bench.StopInterrupted)):
-		return "?"
-	case !a.Counts || a.GradingFault != "":
-		return "!"
-	case a.Functional == nil:
-		return "?"
-	case *a.Delivered:
-		return "D"
-	case *a.Functional:
-		return "F"
-	}
-	return "-"
-}
-
 // failures lists what kept attempts from being delivered.
 func (c Cohort) failures(w io.Writer) {
 	n := 0
@@ -185,7 +103,7 @@ func (c Cohort) failures(w io.Writer) {
 		if n++; n > maxLines {
 			continue
 		}
-		line := fmt.Sprintf("%s %s seed %d: ", Printable(a.Arm), Printable(a.Task), a.Seed)
+		line := Printable(bench.Cell{Arm: a.Arm, Task: a.Task, Seed: a.Seed, Repeat: a.Repeat}.String()) + ": "
 		if a.Stop == "" {
 			line += a.StopMessage
 		} else {
