@@ -48,7 +48,7 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 			continue
 		}
 		if !transient(fault.Fault) || retries >= engineRetries || a.result.Retries >= attemptRetries {
-			return reply{}, a.faultStop(fault, retries), nil
+			return reply{}, a.faultStop(r, fault, retries), nil
 		}
 		retries++
 		if stop, err := a.backOff(ctx, fault, took, retries); stop != nil || err != nil {
@@ -60,13 +60,17 @@ func (a *attempt) ask(ctx context.Context, budget int) (reply, *bench.Stop, erro
 // outOfTime is the end of an attempt whose time ran out in a model call. A server
 // from which not one byte had come for long is lost, not slow.
 func (a *attempt) outOfTime(r bench.Response, fault *bench.EngineError, took time.Duration) *bench.Stop {
-	silent := fault != nil && r.Marks.FirstByte == nil && r.RawTotal == 0 && took >= min(a.job.Limits.IdleTime, longSilence)
-	if !silent {
+	enough := longSilence
+	if idle := a.job.Limits.IdleTime; idle > 0 {
+		enough = min(idle, longSilence)
+	}
+	if fault == nil || r.Marks.FirstByte != nil || r.RawTotal > 0 || took < enough {
 		return a.timeStop("during a model call")
 	}
 	return &bench.Stop{
 		Reason: bench.StopEngineLost, Limit: "max_seconds", Value: seconds(a.job.Limits.MaxTime), Reached: seconds(a.clock.elapsed()),
-		Message: fmt.Sprintf("not one byte of the answer had come for %s when the limit max_seconds %s fired", seconds(took), seconds(a.job.Limits.MaxTime)),
+		Message: fmt.Sprintf("no byte for %s when max_seconds fired (limit %s): the engine was silent from the request on",
+			seconds(took), seconds(a.job.Limits.MaxTime)),
 	}
 }
 
@@ -121,14 +125,15 @@ func (a *attempt) call(ctx context.Context) (r bench.Response, fault *bench.Engi
 	a.idleGap(r, start, end)
 
 	a.timedOut = false
-	switch ended := limited.Err(); {
+	switch {
 	case respondErr == nil && r.Complete:
-	case ended != nil:
+	case errors.As(respondErr, &fault): // the engine's doing, also where our limit fired just after it
+	case limited.Err() != nil:
 		a.timedOut = true
 		fault = &bench.EngineError{Fault: bench.FaultCut, Status: r.Status, Message: "ended by us: " + why(ctx), Err: respondErr}
 	case respondErr == nil:
 		fault = &bench.EngineError{Fault: bench.FaultCut, Status: r.Status, Message: "the answer has no end mark"}
-	case !errors.As(respondErr, &fault):
+	default:
 		return r, nil, took, fmt.Errorf("model client: %w", respondErr)
 	}
 	if r.Simulated != nil {

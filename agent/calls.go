@@ -131,7 +131,10 @@ func (a *attempt) runCall(ctx context.Context, c call) (*bench.Stop, error) {
 func (a *attempt) execute(ctx context.Context, c call) (outcome, error) {
 	if c.tool.name == toolRun {
 		a.ranCommand = true
-		return a.work.run(ctx, c.args.text["command"], a.job.Limits.MaxTime-a.clock.elapsed())
+		// The time may have run out since it was looked at; a wall of 0 would mean the
+		// box's default.
+		left := max(a.job.Limits.MaxTime-a.clock.elapsed(), time.Millisecond)
+		return a.work.run(ctx, c.args.text["command"], left)
 	}
 	ctx, cancel := context.WithTimeout(ctx, boxPatience)
 	defer cancel()

@@ -59,7 +59,7 @@ func (a *attempt) backOff(ctx context.Context, fault *bench.EngineError, lost ti
 func describeFault(fault *bench.EngineError) string { return show([]byte(fault.Error()), 0, 1000).text }
 
 // faultStop is the end that an engine fault makes.
-func (a *attempt) faultStop(fault *bench.EngineError, retries int) *bench.Stop {
+func (a *attempt) faultStop(r bench.Response, fault *bench.EngineError, retries int) *bench.Stop {
 	words := describeFault(fault)
 	switch fault.Fault {
 	case bench.FaultContextExceeded:
@@ -67,7 +67,7 @@ func (a *attempt) faultStop(fault *bench.EngineError, retries int) *bench.Stop {
 	case bench.FaultTooManyCalls:
 		return &bench.Stop{Reason: bench.StopMalformedCalls, Limit: "tool_calls_per_answer", Message: "the model wrote a flood of calls: " + words}
 	case bench.FaultTooLarge:
-		return &bench.Stop{Reason: bench.StopEngineRejected, Limit: "answer_bytes", Message: "the answer was given up: " + words}
+		return answerStop(r, words)
 	case bench.FaultIdle:
 		limit := seconds(a.job.Limits.IdleTime)
 		return &bench.Stop{
@@ -80,6 +80,16 @@ func (a *attempt) faultStop(fault *bench.EngineError, retries int) *bench.Stop {
 			countedRetries(retries), a.result.Retries, words)}
 	}
 	return &bench.Stop{Reason: bench.StopEngineRejected, Message: "the engine refused the request or spoke another protocol: " + words}
+}
+
+// answerStop is the end that an answer makes which our client refused. The limit
+// tells it from a server that refuses requests.
+func answerStop(r bench.Response, words string) *bench.Stop {
+	stop := &bench.Stop{Reason: bench.StopEngineRejected, Limit: "answer_bytes", Message: "our client gave up an answer that is too long: " + words}
+	if kept := len(r.Raw); int64(kept) < r.RawTotal { // what is kept is cut at the limit
+		stop.Value, stop.Reached = counted(kept, "byte"), counted(int(r.RawTotal), "byte")
+	}
+	return stop
 }
 
 func countedRetries(n int) string {
@@ -97,8 +107,12 @@ func contextStop(fault *bench.EngineError, words string) *bench.Stop {
 	if fault.ContextSize != nil {
 		size = tokens(*fault.ContextSize)
 	}
+	what := "does not fit the server's context"
+	if fault.PromptTokens != nil && fault.ContextSize != nil && *fault.PromptTokens < *fault.ContextSize {
+		what = "leaves no room for an answer in the server's context"
+	}
 	return &bench.Stop{
 		Reason: bench.StopContextExceeded, Limit: "context", Value: size, Reached: prompt,
-		Message: fmt.Sprintf("the prompt of %s does not fit the server's context (n_ctx %s): %s", prompt, size, words),
+		Message: fmt.Sprintf("the prompt of %s %s (n_ctx %s): %s", prompt, what, size, words),
 	}
 }

@@ -46,6 +46,7 @@ func Run(ctx context.Context, job Job, m Model, b Box, j Journal) (bench.AgentRe
 		work:    workspace{box: b, limits: job.Limits},
 		tools:   toolbox(),
 		history: newHistory(job.Instruction, job.Replay == bench.ReplayStrip),
+		repeats: newRepeats(),
 	}
 	a.result.BadCalls = map[bench.BadCall]int{}
 	stop, err := a.loop(ctx)

@@ -22,16 +22,14 @@ type repeats struct {
 	newInTurn bool
 }
 
+func newRepeats() repeats {
+	return repeats{time: regexp.MustCompile(timing), seen: map[[sha256.Size]byte]bool{}}
+}
+
 // call notes an answered call and returns how often in a row it came. Answers
 // that differ in timings only are the same answer.
 func (r *repeats) call(c bench.ToolCall, answer string) int {
-	if r.time == nil {
-		r.time = regexp.MustCompile(timing)
-	}
 	key := sum(c.Name, c.Arguments, r.time.ReplaceAllString(answer, "#"))
-	if r.seen == nil {
-		r.seen = map[[sha256.Size]byte]bool{}
-	}
 	if !r.seen[key] {
 		r.newInTurn = true
 	}
@@ -48,9 +46,6 @@ func (r *repeats) call(c bench.ToolCall, answer string) int {
 // call with its answer had all occurred before.
 func (r *repeats) turn(text string) int {
 	key := sum("", "", text)
-	if r.seen == nil {
-		r.seen = map[[sha256.Size]byte]bool{}
-	}
 	if text != "" && !r.seen[key] {
 		r.newInTurn = true
 	}

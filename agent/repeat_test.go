@@ -23,7 +23,7 @@ func TestRepeatedCallsAreSeenThroughTimings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var r repeats
+			r := newRepeats()
 			got := 0
 			for _, a := range tt.answers {
 				got = r.call(c, a)

@@ -2,9 +2,10 @@ package agent
 
 import "time"
 
-// scaffoldVersion counts changes of the loop that neither the texts nor the
-// numbers below show, such as the layout of a tool answer.
-const scaffoldVersion = 1
+// scaffoldVersion counts changes of what a model is shown or how it is treated
+// that neither the texts nor the numbers below show, such as the sentences of the
+// tools' answers.
+const scaffoldVersion = 2
 
 // The numbers that shape the loop. They are part of the scaffold digest.
 const (
@@ -17,11 +18,11 @@ const (
 	maxStreamBytes    = 64 << 20 // of a command's stdout or stderr, then it is killed
 	maxReadBytes      = 4 << 20
 	maxListEntries    = 1000
-	engineRetries     = 2  // of infrastructure faults, per request
-	attemptRetries    = 10 // of infrastructure faults, per attempt
-	maxLowered        = 4  // smaller max_tokens that are tried in one request
-	minAnswer         = 256
-	longSilence       = time.Minute
+	engineRetries     = 2           // of infrastructure faults, per request
+	attemptRetries    = 10          // of infrastructure faults, per attempt
+	maxLowered        = 4           // smaller max_tokens that are tried in one request
+	minAnswer         = 256         // tokens; fewer are not asked for where a server refuses more
+	longSilence       = time.Minute // without a byte when the task time ends: the engine is lost
 	quickBackoff      = time.Second
 	slowBackoff       = 15 * time.Second // server busy: rate limit, loading
 	backoffFactor     = 4
@@ -30,6 +31,9 @@ const (
 	journalPatience   = time.Minute
 	maxIDBytes        = 64
 	maxQuoted         = 200 // bytes of model text repeated in a message
+	maxNamedLines     = 5   // of the places where a text occurs
+	markReserve       = 64  // bytes for the mark that says how much was left out
+	answerReserve     = 128 // bytes for the words of run around the streams
 	workspaceInBox    = "/w"
 	commandSearchPath = "/usr/bin:/bin"
 )

@@ -45,12 +45,17 @@ func Scaffold() (digest string, text []byte) {
 		{"long_silence", longSilence},
 		{"max_id_bytes", maxIDBytes},
 		{"max_quoted", maxQuoted},
+		{"max_named_lines", maxNamedLines},
+		{"mark_reserve", markReserve},
+		{"answer_reserve", answerReserve},
 		{"box_patience", boxPatience},
-		{"workspace", workspaceInBox},
+		{"journal_patience", journalPatience},
+		{"workspace_in_box", workspaceInBox},
 		{"quick_backoff", quickBackoff},
 		{"slow_backoff", slowBackoff},
 		{"backoff_factor", backoffFactor},
 		{"max_server_wait", maxServerWait},
+		{"command_search_path", commandSearchPath},
 		{"command_environment", strings.Join(commandEnv(), " ")},
 	} {
 		fmt.Fprintf(&b, "%s = %v\n", r.name, r.value)

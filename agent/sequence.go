@@ -34,8 +34,8 @@ func (a *attempt) outputBudget() (int, *bench.Stop) {
 }
 
 // measure notes how long the next prompt is at least. Reasoning may not come back,
-// whether we send it or not: the chat template decides. Where its share is
-// unknown, only the prompt is certain.
+// whether we send it or not: the chat template decides. Where there is reasoning
+// and its share is unknown, only the prompt is certain.
 func (a *attempt) measure(r bench.Response) {
 	prompt, output := r.PromptTokens(), r.OutputTokens()
 	if prompt == nil {
@@ -44,10 +44,10 @@ func (a *attempt) measure(r bench.Response) {
 	a.used = *prompt
 	switch {
 	case output == nil:
+	case r.Usage.ReasoningTokens != nil && *r.Usage.ReasoningTokens > 0: // also of reasoning that is not shown
+		a.used += max(*output-*r.Usage.ReasoningTokens, 0)
 	case r.Reasoning == "":
 		a.used += *output
-	case r.Usage.ReasoningTokens != nil:
-		a.used += max(*output-*r.Usage.ReasoningTokens, 0)
 	}
 }
 

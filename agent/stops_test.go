@@ -74,7 +74,12 @@ func TestEveryStop(t *testing.T) {
 		{name: "time limit in a call", turns: []turn{work, hangs}, job: func(j *Job) { j.Limits.MaxTime = 90 * time.Second },
 			reason: bench.StopTimeLimit, limit: "max_seconds", value: "90 s", reached: "90 s", words: "model call", turned: 1},
 		{name: "time limit while the server is silent", turns: []turn{work, silent}, job: func(j *Job) { j.Limits.MaxTime = 90 * time.Second },
-			reason: bench.StopEngineLost, limit: "max_seconds", value: "90 s", reached: "90 s", words: "not one byte", turned: 1},
+			reason: bench.StopEngineLost, limit: "max_seconds", value: "90 s", reached: "90 s", words: "no byte for 90 s when max_seconds fired", turned: 1},
+		{name: "time limit while a server is silent that has no idle limit", turns: []turn{work, silent},
+			job:    func(j *Job) { j.Limits.MaxTime, j.Limits.IdleTime = 30*time.Second, 0 },
+			reason: bench.StopTimeLimit, limit: "max_seconds", value: "30 s", reached: "30 s", words: "model call", turned: 1},
+		{name: "a cut that the time limit follows at once", turns: []turn{work, cutLate}, job: func(j *Job) { j.Limits.MaxTime = 90 * time.Second },
+			reason: bench.StopEngineLost, words: "reset by peer", turned: 1, retries: 2},
 		{name: "time limit soon after a request", turns: []turn{work, silent}, job: func(j *Job) { j.Limits.MaxTime = 20 * time.Second },
 			reason: bench.StopTimeLimit, limit: "max_seconds", value: "20 s", reached: "20 s", words: "model call", turned: 1},
 		{name: "time limit in a command", turns: []turn{calls("run", `{"command":"sleep 99"}`, "submit", "{}")},
@@ -106,6 +111,12 @@ func TestEveryStop(t *testing.T) {
 			reason: bench.StopEngineRejected, words: "401"},
 		{name: "engine too large", turns: []turn{fails(bench.EngineError{Fault: bench.FaultTooLarge})},
 			reason: bench.StopEngineRejected, limit: "answer_bytes", words: "too_large"},
+		{name: "answer over the cap", turns: []turn{with(fails(bench.EngineError{Fault: bench.FaultTooLarge}), func(r *bench.Response) {
+			r.Raw, r.RawTotal = make([]byte, 1000), 1024
+		})}, reason: bench.StopEngineRejected, limit: "answer_bytes", value: "1000 bytes", reached: "1024 bytes", words: "gave up an answer"},
+		{name: "a prompt that fits and leaves no room", turns: []turn{fails(bench.EngineError{Fault: bench.FaultContextExceeded, Status: 400,
+			PromptTokens: ptr[int64](250), ContextSize: ptr[int64](256)})}, reason: bench.StopContextExceeded,
+			limit: "context", value: "256 tokens", reached: "250 tokens", words: "leaves no room"},
 		{name: "a flood of calls", turns: []turn{fails(bench.EngineError{Fault: bench.FaultTooManyCalls})},
 			reason: bench.StopMalformedCalls, limit: "tool_calls_per_answer", words: "flood"},
 		{name: "another protocol", turns: []turn{fails(bench.EngineError{Fault: bench.FaultProtocol})},
@@ -153,6 +164,12 @@ func TestEveryStop(t *testing.T) {
 			})
 		})
 	}
+}
+
+// cutLate is cut by the engine just before the time limit fires.
+func cutLate(ctx context.Context, _ bench.Request) (bench.Response, error) {
+	<-ctx.Done()
+	return bench.Response{Text: "half a sen", Status: 200, RawTotal: 99}, &bench.EngineError{Fault: bench.FaultCut, Status: 200, Message: "reset by peer"}
 }
 
 func sleeper(_ context.Context, c bench.Command) (bench.CommandResult, error) {
@@ -284,14 +301,32 @@ func TestMaxTokensIsLoweredToWhatFits(t *testing.T) {
 // A template may drop old reasoning: the next prompt is then much shorter than
 // prompt and answer before it.
 func TestReasoningIsNotCountedAsHistory(t *testing.T) {
-	j := job()
-	j.Limits.MaxSequenceTokens, j.Limits.MaxOutputTokens = 50_000, 48_000
-	long := with(with(calls("list_files", `{}`), counts(2000, 47_990)), func(r *bench.Response) {
-		r.Reasoning, r.ReasoningField = "because", "reasoning_content"
-	})
-	m := script(long, with(submits, counts(2050, 20)))
-	got, _ := mustRun(t, t.Context(), j, m, &memory{})
-	if got.Stop.Reason != bench.StopSubmitted || m.requests[1].MaxOutputTokens != 48_000 {
-		t.Errorf("stop %+v, second request for %d tokens", got.Stop, m.requests[1].MaxOutputTokens)
+	for _, tt := range []struct {
+		name     string
+		shown    string
+		counted  *int64 // reasoning tokens, as the server says
+		askedFor int    // in the second request
+	}{
+		{"share unknown", "because", nil, 48_000},
+		{"share known", "because", ptr[int64](40_000), 40_010},
+		{"hidden, share known", "", ptr[int64](40_000), 40_010},
+		{"shown, share said to be zero", "because", ptr[int64](0), 48_000},
+		{"none", "", nil, 10},
+	} {
+		for _, replay := range []bench.Replay{bench.ReplayAsSent, bench.ReplayStrip} {
+			j := job()
+			j.Replay, j.Limits.MaxSequenceTokens, j.Limits.MaxOutputTokens = replay, 50_000, 48_000
+			long := with(with(calls("list_files", `{}`), counts(2000, 47_990)), func(r *bench.Response) {
+				r.Usage.ReasoningTokens = tt.counted
+				if r.Reasoning = tt.shown; tt.shown != "" {
+					r.ReasoningField = "reasoning_content"
+				}
+			})
+			m := script(long, with(submits, counts(2050, 20)))
+			got, _ := mustRun(t, t.Context(), j, m, &memory{})
+			if got.Stop.Reason != bench.StopSubmitted || len(m.requests) != 2 || m.requests[1].MaxOutputTokens != tt.askedFor {
+				t.Errorf("%s, %s: stop %+v, last of %d requests for %d tokens", tt.name, replay, got.Stop, len(m.requests), m.requests[len(m.requests)-1].MaxOutputTokens)
+			}
+		}
 	}
 }

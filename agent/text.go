@@ -10,9 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// markReserve is room for the mark that says how much was left out.
-const markReserve = 64
-
 // shown is text made safe for a model: valid UTF-8 without control bytes other
 // than newline, tab and carriage return.
 type shown struct {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,43 @@ func TestTextsAndVersion(t *testing.T) {
 		return
 	}
 	t.Errorf("a text of the loop changed: raise scaffoldVersion, then run this test with UPDATE_GOLDEN=1\nhave %swant %s", got, want)
+}
+
+// Every number and text of rules.go is part of the scaffold under its own name.
+func TestScaffoldNamesEveryRule(t *testing.T) {
+	_, scaffold := Scaffold()
+	f, err := parser.ParseFile(token.NewFileSet(), "rules.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := regexp.MustCompile(`[A-Z]+[a-z]*`)
+	seen := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for _, name := range spec.Names {
+			seen++
+			snake := upper.ReplaceAllStringFunc(strings.TrimSuffix(name.Name, "Text"), func(s string) string {
+				if len(s) > 2 && s[:2] == "ID" {
+					return "_id_" + strings.ToLower(s[2:])
+				}
+				return "_" + strings.ToLower(s)
+			})
+			switch name.Name {
+			case "scaffoldVersion", "systemPrompt": // have places of their own
+				continue
+			}
+			if !strings.Contains(string(scaffold), "\n"+snake+" = ") {
+				t.Errorf("the scaffold does not hold %s as %s", name.Name, snake)
+			}
+		}
+		return true
+	})
+	if seen < 30 {
+		t.Errorf("only %d rules found", seen)
+	}
 }
 
 // texts are the string literals of the package that are not imports, in order.

@@ -55,7 +55,6 @@ func occurrences(content, part string) int {
 
 // linesOf names the lines of the first occurrences.
 func linesOf(content, part string) string {
-	const named = 5
 	var lines []string
 	line, from := 1, 0
 	for {
@@ -63,7 +62,7 @@ func linesOf(content, part string) string {
 		if next < 0 {
 			return strings.Join(lines, ", ")
 		}
-		if len(lines) == named {
+		if len(lines) == maxNamedLines {
 			return strings.Join(lines, ", ") + ", ..."
 		}
 		line += strings.Count(content[from:from+next], "\n")

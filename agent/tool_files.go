@@ -115,7 +115,9 @@ func (w workspace) write(ctx context.Context, args arguments) (outcome, error) {
 	return told(fmt.Sprintf("wrote %s to %s", counted(len(content), "byte"), clip(name))), nil
 }
 
-// modeOf keeps scripts executable: the x bit of a replaced file is not known here.
+// modeOf is the mode of a written or edited file. A box does not tell the x bit of
+// what is there, so it follows from the content alone: a program without #! loses
+// it, which the tools tell the model.
 func modeOf(content string) fs.FileMode {
 	if strings.HasPrefix(content, "#!") {
 		return 0o755

@@ -71,7 +71,7 @@ func (w workspace) run(ctx context.Context, command string, left time.Duration) 
 
 func (w workspace) describe(r bench.CommandResult, wall time.Duration, limit string) outcome {
 	head, timing := ending(r.Exit, wall, limit)
-	budget := w.limits.ToolOutputBytes - len(head) - len(timing) - 128
+	budget := w.limits.ToolOutputBytes - len(head) - len(timing) - answerReserve
 	out, errs := share(r, max(budget, 0))
 	var b strings.Builder
 	for _, part := range []struct {

@@ -53,7 +53,8 @@ func toolbox() []tool {
 			{"path", kindString, true, "file, relative to the workspace"},
 			{"content", kindString, true, "the whole new content"},
 		}},
-		{toolEdit, "Replace one piece of text in a file. The old text must occur exactly once, with the same white space.", []field{
+		{toolEdit, "Replace one piece of text in a file. The old text must occur exactly once, with the same white space. " +
+			"Afterwards the file is executable only if it starts with #!.", []field{
 			{"path", kindString, true, "file, relative to the workspace"},
 			{"old", kindString, true, "the text to be replaced, exactly as in the file"},
 			{"new", kindString, true, "the text to put in its place"},

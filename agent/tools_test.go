@@ -220,6 +220,18 @@ func TestTheLimitThatFiredIsNamed(t *testing.T) {
 	})
 }
 
+// A command that begins when the time is just over gets the least time there is,
+// not a box's default.
+func TestACommandNeverGetsNoLimit(t *testing.T) {
+	box := &memory{}
+	a := &attempt{job: job(), work: workspace{box: box, limits: job().Limits}}
+	a.clock.start = time.Now().Add(-time.Hour)
+	c := call{tool: tool{name: toolRun}, args: arguments{text: map[string]string{"command": "x"}}}
+	if _, err := a.execute(t.Context(), c); err != nil || len(box.commands) != 1 || box.commands[0].Limits.Wall != time.Millisecond {
+		t.Errorf("error %v, commands %+v", err, box.commands)
+	}
+}
+
 func TestBoxErrorsAreToldToTheModel(t *testing.T) {
 	box := &memory{fail: fmt.Errorf("no space left on device")}
 	_, n := mustRun(t, t.Context(), job(), script(calls("run", `{"command":"x"}`, "write_file", `{"path":"a","content":"b"}`,

@@ -63,8 +63,7 @@ func Open(ctx context.Context, arm bench.Arm, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// newTransport makes the connections of one client. Proxies are used for other
-// hosts only.
+// newTransport connects anew for each call. Proxies are used for other hosts only.
 func newTransport(o Options) *http.Transport {
 	return &http.Transport{
 		Proxy: func(r *http.Request) (*url.URL, error) {
@@ -93,7 +92,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Observed returns what was last read back of the server.
+// Observed returns what the server was at Open, with what was learnt of it since.
 func (c *Client) Observed() bench.Observed {
 	c.mu.Lock()
 	defer c.mu.Unlock()

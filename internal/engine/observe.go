@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,8 +22,9 @@ const (
 )
 
 // Observe reads back what the server runs now: /v1/models and, where the server
-// has it, llama.cpp's /props. A server that is another one now is returned, but
-// Observed and the model id of requests stay what they were at Open.
+// has it, llama.cpp's /props. Observed takes over what was not known before; of a
+// server that is another one now it takes nothing, and requests name the model
+// that Open settled.
 func (c *Client) Observe(ctx context.Context) (bench.Observed, error) {
 	list := c.addr.api + "/models"
 	answer, err := c.get(ctx, list)
@@ -60,6 +62,9 @@ func (c *Client) Observe(ctx context.Context) (bench.Observed, error) {
 	}
 
 	c.mu.Lock()
+	if !found && (c.observed.Kind == KindLlamaCPP || c.observed.Kind == KindScripted) {
+		o.Kind = c.observed.Kind // what told the kinds apart did not answer this time
+	}
 	if o.Build == "" && c.observed.Model == o.Model {
 		o.Build = c.observed.Build // learnt from an answer
 	}
@@ -67,10 +72,30 @@ func (c *Client) Observe(ctx context.Context) (bench.Observed, error) {
 		c.model = o.Model
 	}
 	if c.observed.Changed(o) == "" {
-		c.observed = o
+		c.observed = join(c.observed, o)
 	}
 	c.mu.Unlock()
 	return o, nil
+}
+
+// join adds to what is known of a server what another look says. What that look
+// did not see stays known: a later change is then still seen.
+func join(known, now bench.Observed) bench.Observed {
+	now.Kind = cmp.Or(now.Kind, known.Kind)
+	now.Build = cmp.Or(now.Build, known.Build)
+	now.Model = cmp.Or(now.Model, known.Model)
+	now.TemplateDigest = cmp.Or(now.TemplateDigest, known.TemplateDigest)
+	now.ModelPath = cmp.Or(now.ModelPath, known.ModelPath)
+	now.ContextPerSlot = cmp.Or(now.ContextPerSlot, known.ContextPerSlot)
+	now.Slots = cmp.Or(now.Slots, known.Slots)
+	now.Simulated = now.Simulated || known.Simulated
+	if now.Served == nil {
+		now.Served = known.Served
+	}
+	if now.Sampling == nil {
+		now.Sampling = known.Sampling
+	}
+	return now
 }
 
 // props reads llama.cpp's description of itself. A server without the endpoint

@@ -240,3 +240,40 @@ func TestObserveKeepsWhatWasOpened(t *testing.T) {
 		t.Errorf("error %v, request %s", err, r.RequestBody)
 	}
 }
+
+// A look that sees less than the one before forgets nothing: what changes behind
+// it is found by the next. What was not known is filled in.
+func TestObserveForgetsNothing(t *testing.T) {
+	f := &fake{props: text(200, `{"build_info":"b1","chat_template":"T"}`)}
+	c := start(t, f, bench.Arm{}, Options{})
+	look := func(props string, status int) bench.Observed {
+		t.Helper()
+		f.props = text(status, props)
+		now, err := c.Observe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	if now := look("", 404); now.TemplateDigest != "" || c.Observed().Changed(now) != "" {
+		t.Errorf("now %+v", now)
+	}
+	look(`{"build_info":"b1","total_slots":3}`, 200)
+	if o := c.Observed(); o.Slots == nil || *o.Slots != 3 || o.TemplateDigest != bench.Digest([]byte("T")) {
+		t.Errorf("observed %+v", o)
+	}
+	if now := look(`{"build_info":"b1","chat_template":"U"}`, 200); c.Observed().Changed(now) == "" {
+		t.Errorf("another template was not seen: %+v", now)
+	}
+}
+
+// A server that does not answer /props once is not another kind of server.
+func TestAMissingDescriptionIsNoChange(t *testing.T) {
+	f := &fake{props: text(200, `{"assay_scripted":true,"total_slots":1}`)}
+	c := start(t, f, bench.Arm{}, Options{})
+	f.props = text(500, "busy")
+	now, err := c.Observe(t.Context())
+	if err != nil || c.Observed().Changed(now) != "" {
+		t.Errorf("error %v, change %q", err, c.Observed().Changed(now))
+	}
+}

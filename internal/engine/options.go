@@ -15,12 +15,12 @@ type Options struct {
 	Idle time.Duration
 
 	// MaxOutputTokens is the longest answer that will be asked for. RawCap
-	// follows it where it is not given.
+	// follows it where that is not given.
 	MaxOutputTokens int
 
 	// RawCap is the largest answer in bytes; a longer one ends with
-	// bench.FaultTooLarge. Default 1 KiB for each token of MaxOutputTokens (a token
-	// takes about 300 bytes of a stream), at least 32 MiB.
+	// bench.FaultTooLarge. Default 1 KiB for each token of MaxOutputTokens, at
+	// least 32 MiB.
 	RawCap int64
 
 	// DialTimeout bounds connect and TLS handshake, each. Default 10 seconds.
@@ -41,15 +41,25 @@ type Options struct {
 	// UserAgent is sent with every request. Default "assay".
 	UserAgent string
 
+	capOrigin string // where RawCap comes from, in words
+
 	dial func(ctx context.Context, network, addr string) (net.Conn, error) // tests
 }
+
+// A stream takes about 300 bytes a token; pings and progress come on top.
+const (
+	leastCap = 32 << 20 // bytes
+	tokenCap = 1 << 10  // bytes a token
+)
 
 func (o Options) withDefaults() Options {
 	if o.Idle <= 0 {
 		o.Idle = 10 * time.Minute
 	}
+	o.capOrigin = "set for this client"
 	if o.RawCap <= 0 {
-		o.RawCap = max(32<<20, int64(o.MaxOutputTokens)<<10)
+		o.RawCap = max(leastCap, int64(o.MaxOutputTokens)*tokenCap)
+		o.capOrigin = fmt.Sprintf("the larger of %d bytes and %d for each of max_output_tokens %d", leastCap, tokenCap, o.MaxOutputTokens)
 	}
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = 10 * time.Second

@@ -83,7 +83,7 @@ func (c *Client) conclude(ctx, call context.Context, x *exchange, sendErr error)
 		return resp, nil
 	case x.tooLarge:
 		resp.Complete = false
-		return resp, fault(bench.FaultTooLarge, nil, "the answer is over %d bytes, what we read of one (1 KiB for each token of max_output_tokens, at least 32 MiB)", x.cap)
+		return resp, fault(bench.FaultTooLarge, nil, "the answer is over the limit answer_bytes of %d bytes (%s): %d bytes were read", x.cap, c.opts.capOrigin, x.total)
 	case ctx.Err() != nil:
 		return resp, fmt.Errorf("chat completion at %s: %w", u, ctx.Err())
 	case errors.Is(context.Cause(call), errIdle):

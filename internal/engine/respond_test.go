@@ -177,7 +177,9 @@ func TestRespondFaults(t *testing.T) {
 		{"redirect", text(307, ``), bench.FaultProtocol, "", nil},
 		{"HTML", text(200, `<html></html>`), bench.FaultProtocol, "", nil},
 		{"another protocol", text(200, stream(`{"content":"x","stop":false}`)), bench.FaultProtocol, "", func(e *bench.EngineError) bool { return strings.Contains(e.Message, "native /completion") }},
-		{"too large", text(200, stream(token)+strings.Repeat(": ping\n\n", 4096)), bench.FaultTooLarge, "hi", func(e *bench.EngineError) bool { return strings.Contains(e.Message, "16384 bytes") }},
+		{"too large", text(200, stream(token)+strings.Repeat(": ping\n\n", 4096)), bench.FaultTooLarge, "hi", func(e *bench.EngineError) bool {
+			return strings.Contains(e.Message, "answer_bytes of 16384 bytes (set for this client)")
+		}},
 		{"a document that is cut", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "200")
 			_, _ = io.WriteString(w, `{"choices":[{"index":0,"message":{"content":"hi"}}]}`)
@@ -334,5 +336,24 @@ func TestBuildIsLearntFromAnAnswer(t *testing.T) {
 	o, err := c.Observe(t.Context())
 	if err != nil || o.Build != "fp" || c.Observed().Build != "fp" {
 		t.Errorf("error %v, build %q", err, o.Build)
+	}
+}
+
+// The cap leaves room for the longest answer that is asked for, and says where it
+// comes from.
+func TestCapFollowsMaxOutputTokens(t *testing.T) {
+	for _, tt := range []struct {
+		opts Options
+		want int64
+		says string
+	}{
+		{Options{}, 32 << 20, "the larger of 33554432 bytes and 1024 for each of max_output_tokens 0"},
+		{Options{MaxOutputTokens: 32_000}, 32 << 20, "max_output_tokens 32000"},
+		{Options{MaxOutputTokens: 200_000}, 200_000 << 10, "max_output_tokens 200000"},
+		{Options{MaxOutputTokens: 200_000, RawCap: 5}, 5, "set for this client"},
+	} {
+		if o := tt.opts.withDefaults(); o.RawCap != tt.want || !strings.Contains(o.capOrigin, tt.says) {
+			t.Errorf("%+v: cap %d, %s", tt.opts, o.RawCap, o.capOrigin)
+		}
 	}
 }
