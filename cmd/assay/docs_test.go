@@ -102,7 +102,7 @@ func TestScriptedExampleLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(profiles) != 1 || len(profiles[0].Programs[0].Turns) != 2 {
+	if len(profiles) != 1 || len(profiles[0].Programs[0].Turns) != 3 {
 		t.Errorf("profiles %+v", profiles)
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"assay/internal/bench"
+	"assay/internal/config"
 	"assay/internal/engine"
 	"assay/internal/runner"
 )
@@ -19,6 +21,7 @@ const loadWait = 10 * time.Minute
 type engines struct {
 	getenv func(string) string
 	limits bench.Limits
+	expect map[string]config.Expect // by arm
 	open   map[string]*engine.Client
 }
 
@@ -36,6 +39,10 @@ func (e *engines) Open(ctx context.Context, arm bench.Arm) (runner.Engine, error
 	c, err := engine.Open(ctx, arm, engine.Options{Getenv: e.getenv, Idle: e.limits.IdleTime, LoadWait: loadWait, MaxOutputTokens: e.limits.MaxOutputTokens})
 	if err != nil {
 		return nil, err
+	}
+	if unlike := expected(e.expect[arm.Name], c.Observed()); unlike != "" {
+		c.Close()
+		return nil, &engine.ArmError{Arm: arm.Name, Field: "expect", Message: unlike}
 	}
 	if e.open == nil {
 		e.open = map[string]*engine.Client{}
@@ -74,4 +81,35 @@ func (e *engines) close() {
 	for _, c := range e.open {
 		c.Close()
 	}
+}
+
+// expected says what of a server is not as the study expects it, or cannot be
+// told, or nothing.
+func expected(want config.Expect, is bench.Observed) string {
+	text := func(name string, want *string, is string) string {
+		switch {
+		case want == nil || *want == is:
+			return ""
+		case is == "":
+			return fmt.Sprintf("the study expects %s %q, and the server does not tell it", name, *want)
+		}
+		return fmt.Sprintf("the study expects %s %q, and the server has %q", name, *want, is)
+	}
+	number := func(name string, want, is *int64) string {
+		switch {
+		case want == nil || is != nil && *want == *is:
+			return ""
+		case is == nil:
+			return fmt.Sprintf("the study expects %s %d, and the server does not tell it", name, *want)
+		}
+		return fmt.Sprintf("the study expects %s %d, and the server has %d", name, *want, *is)
+	}
+	return cmp.Or(
+		text("kind", want.Kind, is.Kind),
+		text("build", want.Build, is.Build),
+		text("model", want.Model, is.Model),
+		text("template_digest", want.TemplateDigest, is.TemplateDigest),
+		number("context_per_slot", want.ContextPerSlot, is.ContextPerSlot),
+		number("slots", want.Slots, is.Slots),
+	)
 }

@@ -28,7 +28,7 @@ type execution struct {
 // run says how the run ended.
 func (x execution) run() error {
 	if err := notThereYet(x.study); err != nil {
-		return err
+		return usageError{err}
 	}
 	if info, err := os.Stat(filepath.Dir(x.db)); err != nil || !info.IsDir() {
 		return usagef("the folder of the database %s does not exist: make it first", x.db)
@@ -57,7 +57,10 @@ func (x execution) run() error {
 func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work, error)) (runner.Summary, error) {
 	ctx, cohort := stops.ctx, x.plan.Cohort
 	job := runner.Job{Arms: cohort.Arms, Limits: cohort.Limits, Reminder: x.study.Reminder, Overlap: x.study.Overlap, Work: work}
-	engines := &engines{getenv: x.getenv, limits: cohort.Limits}
+	engines := &engines{getenv: x.getenv, limits: cohort.Limits, expect: map[string]config.Expect{}}
+	for _, arm := range x.study.Arms {
+		engines.expect[arm.Name] = arm.Expect
+	}
 	defer engines.close()
 
 	rec := record{path: x.db, plan: cohort, options: results.Options{Version: version(), Now: x.now}}

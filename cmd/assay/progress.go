@@ -31,6 +31,14 @@ func (p *progress) note(line string) {
 	fmt.Fprintln(p.s.stderr, report.Printable(line))
 }
 
+// lines prints an error that may hold several lines.
+func (p *progress) lines(before string, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		p.note(before + line)
+		before = ""
+	}
+}
+
 // jsonEvent is the line of an event under --json.
 type jsonEvent struct {
 	Schema    int             `json:"schema"`

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	"assay/internal/report"
 	"assay/internal/sandbox/supervisor"
 
 	"github.com/spf13/cobra"
@@ -19,12 +17,7 @@ func run(s state) int {
 	root := newRoot(s)
 	err := root.ExecuteContext(context.Background())
 	if err != nil {
-		for i, line := range strings.Split(err.Error(), "\n") {
-			if i == 0 {
-				line = "assay: " + line
-			}
-			fmt.Fprintln(s.stderr, report.Printable(line))
-		}
+		newProgress(s, false).lines("assay: ", err)
 	}
 	return exitCode(err)
 }
@@ -36,11 +29,13 @@ func newRoot(s state) *cobra.Command {
 		Long: `assay runs an agent over coding tasks against each arm of a study (a checkpoint
 with its server settings), judges the work with frozen acceptance tests in
 sandboxes, and keeps every figure raw in one SQLite file.` + "\n" + exitHelp,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("assay {{.Version}}\n")
 	root.SetArgs(s.args)
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)

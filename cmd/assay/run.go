@@ -62,13 +62,15 @@ func notThereYet(study config.Study) error {
 			faults = append(faults, fmt.Errorf("arm %s has a command: starting servers is not there yet; start it yourself and give its url", arm.Name))
 		}
 	}
+	for _, arm := range study.Arms {
+		if arm.Parallel > 1 {
+			faults = append(faults, fmt.Errorf("arm %s has parallel = %d: more than one attempt at a time is not there yet", arm.Name, arm.Parallel))
+		}
+	}
 	if study.Sandbox == "docker" {
 		faults = append(faults, errors.New(`[grading] sandbox = "docker" is not there yet; "bwrap" is`))
 	}
-	if len(faults) > 0 {
-		return usageError{errors.Join(faults...)}
-	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // ended turns a summary into the verb's error: asked to stop, a server that could

@@ -58,8 +58,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	case "demo":
 		serveDemo(ts, args[1])
 		return
-	case "other":
+	case "other", "unexpected":
 		extra = "model = \"my-model\"\n"
+		if args[0] == "unexpected" {
+			extra = "expect = { model = \"other-model\" }\n"
+		}
 		handler = func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/models") {
 				fmt.Fprint(w, `{"object":"list","data":[{"id":"tiny-stories","object":"model"}]}`)

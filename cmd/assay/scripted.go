@@ -27,7 +27,7 @@ each model with its address and serves until it is interrupted. A file:
 		Args: oneArg("program file"),
 		RunE: func(_ *cobra.Command, args []string) error { return serveScripted(s, args[0], addr) },
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback address; port 0 takes free ones")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback address; port 0 takes a free one")
 	return c
 }
 

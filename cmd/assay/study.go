@@ -111,15 +111,21 @@ func material(p plan.Plan) (func(bench.PlannedCell) (runner.Work, error), error)
 func newPlanCommand(s state) *cobra.Command {
 	return &cobra.Command{
 		Use:   "plan STUDY.toml",
-		Short: "Print what a study file would run, and every default with its origin",
-		Long:  "Prints cells, order and settings of a study. It asks no server and writes nothing.\n" + exitHelp,
+		Short: "Print what a study would run, and every default with its origin",
+		Long:  "Prints cells, order and settings of a study.\nIt asks no server and writes nothing.\n" + exitHelp,
 		Args:  oneArg("study file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, p, err := loadPlan(args[0])
+			study, p, err := loadPlan(args[0])
 			if err != nil {
 				return err
 			}
-			return p.Text(s.stdout)
+			if err := p.Text(s.stdout); err != nil {
+				return err
+			}
+			if missing := notThereYet(study); missing != nil {
+				newProgress(s, false).lines("warning: 'assay run' will refuse this study: ", missing)
+			}
+			return nil
 		},
 	}
 }
