@@ -42,7 +42,7 @@ func (e *engines) Open(ctx context.Context, arm bench.Arm) (runner.Engine, error
 	}
 	if unlike := expected(e.expect[arm.Name], c.Observed()); unlike != "" {
 		c.Close()
-		return nil, &engine.ArmError{Arm: arm.Name, Field: "expect", Message: unlike}
+		return nil, errors.New(unlike) // another server may come: the arm waits for it
 	}
 	if e.open == nil {
 		e.open = map[string]*engine.Client{}

@@ -23,7 +23,8 @@ const (
 const exitHelp = `
 Exit status: 0 done; 1 done, and something asked for failed (a planned cell is
 invalid); 2 usage or study file; 3 our side failed (engine, sandbox, disk);
-4 the database refuses (newer format, locked, altered); 130 interrupted.`
+4 the database refuses (newer format, locked, read-only, altered, moved);
+130 interrupted.`
 
 // usageError is a mistake in the command line.
 type usageError struct{ err error }

@@ -64,7 +64,9 @@ func (p *progress) event(e bench.Event) {
 	case bench.EventArmReady, bench.EventArmFailed, bench.EventDraining, bench.EventRunEnded:
 		p.note(e.Message)
 	case bench.EventAttemptEnded:
-		if e.Row != nil && !e.Row.Counts {
+		if e.Row != nil && e.Row.Stop.Reason == bench.StopInterrupted {
+			p.note(fmt.Sprintf("[%d/%d] %s interrupted; the next run tries it again", e.Done, e.Planned, e.Cell))
+		} else if e.Row != nil && !e.Row.Counts {
 			p.note(fmt.Sprintf("[%d/%d] %s invalid, %s", e.Done, e.Planned, e.Cell, e.Message))
 		}
 	case bench.EventGraded:

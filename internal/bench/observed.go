@@ -19,7 +19,7 @@ type Observed struct {
 
 // Changed says in words what differs between two observations of one arm, or
 // nothing. Only what both of them know is compared, and neither addresses nor
-// paths; sampling is not, since it is sent with every request.
+// paths; sampler defaults are not.
 func (o Observed) Changed(now Observed) string {
 	text := func(name, was, is string) string {
 		if was == "" || is == "" || was == is {
