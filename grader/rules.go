@@ -117,6 +117,9 @@ func (g *grading) run(ctx context.Context, left []string) error {
 			// that did not open says nothing of the candidate.
 			before = f
 			continue
+		case sessions >= maxSessions:
+			g.out.Fault = clip(fmt.Sprintf("gave up after the limit of %d tries: %v", maxSessions, err), messageMax)
+			return nil
 		case f.kind == faultOpen:
 			g.out.Fault = clip(fmt.Sprintf("twice in a row: %v", err), messageMax)
 			return nil

@@ -34,11 +34,12 @@ func listen(s state, out *progress) *stops {
 			}
 			switch {
 			case n == 0 && x.running.Load():
-				out.note("interrupted: the running attempt will be finished (its limits bound it); again stops at once")
 				close(x.drain)
+				out.note("interrupted: the running attempt will be finished (its limits bound it); again stops at once")
 			case n == 0, n == 1:
-				out.note("stopping now")
 				cancel()
+				silence() // a further one ends the program as it would any other
+				out.note("stopping now")
 			}
 		}
 	}()

@@ -107,7 +107,7 @@ func (x *execution) work(ctx context.Context, sums *tally, engine Engine, box Bo
 			if e.Rejected == "" { // of a rejected tree nothing is known
 				end.ProtectedTouched = tasks.Touched(w.Task, e.Tree)
 			}
-		case !result.Stop.Reason.Invalid():
+		case !end.Result.Stop.Reason.Invalid():
 			end.Result.Stop = bench.Stop{Reason: bench.StopSandboxLost, Message: fmt.Sprintf("the workspace could not be exported after the agent stopped (%s): %v", result.Stop.Reason, err)}
 		}
 	}
@@ -150,8 +150,12 @@ func (x *execution) afterInvalid(ctx context.Context, arm string, engine Engine,
 	case stop.Reason == bench.StopEngineLost:
 		octx, cancel := context.WithTimeout(ctx, observeTimeout)
 		defer cancel()
-		if _, err := engine.Observe(octx); err != nil {
+		now, err := engine.Observe(octx)
+		if err != nil {
 			return x.park(arm, err)
+		}
+		if change := engine.Observed().Changed(now); change != "" {
+			return x.park(arm, fmt.Errorf("its server changed: %s", change))
 		}
 	}
 	return nil

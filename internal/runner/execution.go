@@ -63,7 +63,10 @@ func complete(s bench.CellState) bool { return s.Counting != 0 && s.Graded }
 
 // exhausted reports whether a cell is not tried again.
 func (j Job) exhausted(s bench.CellState) bool {
-	return s.Failed > j.Limits.InvalidRetries || s.Faults > j.Limits.InvalidRetries || s.Unended > maxUnended
+	if s.Counting != 0 {
+		return s.Faults > j.Limits.InvalidRetries
+	}
+	return s.Failed > j.Limits.InvalidRetries || s.Unended > maxUnended
 }
 
 // Open reports whether a cell still needs an attempt, and with it its arm's
@@ -115,19 +118,15 @@ func (x *execution) cells(ctx context.Context) error {
 		if !x.job.Open(s) || x.fault[s.Cell.Arm] != nil {
 			continue
 		}
-		if ctx.Err() != nil {
-			return ErrInterrupted
-		}
-		if x.asked() {
-			x.drained = true
-			return x.event(bench.Event{Kind: bench.EventDraining, Message: "stopped before " + s.Cell.Cell.String() + ", as asked"})
-		}
 		if last != "" && last != s.Cell.Arm {
 			x.gradings.armDone()
 		}
 		last = s.Cell.Arm
 		if err := x.gradings.failed(); err != nil {
 			return err
+		}
+		if ctx.Err() == nil && x.asked() {
+			return x.drains(s)
 		}
 		engine, err := x.engine(ctx, s.Cell.Arm)
 		if err != nil {
@@ -136,11 +135,23 @@ func (x *execution) cells(ctx context.Context) error {
 		if engine == nil {
 			continue
 		}
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
+		if x.asked() { // the server may have taken its time
+			return x.drains(s)
+		}
 		if err := x.attempt(ctx, engine, s.Cell, x.more(i)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// drains says before which cell the run stopped, as it was asked to.
+func (x *execution) drains(s bench.CellState) error {
+	x.drained = true
+	return x.event(bench.Event{Kind: bench.EventDraining, Message: "stopped before " + s.Cell.Cell.String() + ", as asked"})
 }
 
 // more reports whether a cell after i will need a box.
@@ -172,7 +183,7 @@ func (x *execution) engine(ctx context.Context, arm string) (Engine, error) {
 	}
 	if before != nil {
 		if change := before.Changed(e.Observed()); change != "" {
-			return nil, x.park(arm, fmt.Errorf("its server changed since its last attempt in this cohort: %s; put back what ran then, or give the study another name", change))
+			return nil, x.park(arm, fmt.Errorf("its server changed since its last attempt in this cohort: %s; put back what ran then, or give the arm another name", change))
 		}
 	}
 	x.engines[arm] = e
@@ -210,7 +221,7 @@ func (x *execution) summary(ctx context.Context) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	sum := Summary{Planned: len(states), ArmFault: x.fault, Stops: x.stops, Drained: x.drained}
+	sum := Summary{Planned: len(states), ArmFault: x.fault, Stops: x.stops}
 	for _, s := range states {
 		switch {
 		case complete(s):
@@ -227,5 +238,7 @@ func (x *execution) summary(ctx context.Context) (Summary, error) {
 			sum.Exhausted++
 		}
 	}
+	// Gradings that were skipped because the run was asked to stop count as well.
+	sum.Drained = x.drained || x.asked() && sum.Ungraded > 0
 	return sum, nil
 }
