@@ -34,13 +34,7 @@ lint: ## gofmt, vet, staticcheck, tidy
 	$(GO) mod tidy -diff
 
 fuzz: ## every fuzz test for FUZZTIME
-	@mkdir -p bin
-	@for pkg in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "fuzz $$pkg $$f $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-		done; \
-	done
+	GO='$(GO)' scripts/fuzz $(FUZZTIME)
 
 clean: ## what the commands above made here; not the sandbox root in the cache
 	rm -rf bin demo
