@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -59,6 +60,9 @@ type Exit struct {
 	CPU         time.Duration // user and system time of the process and its waited children
 	StdoutBytes int64         // written in all, also what was not kept
 	StderrBytes int64
+	// OOMKills is how many processes of the box the kernel killed for memory while
+	// this one ran; nil: not known, as the box cannot count them.
+	OOMKills *int
 }
 
 // Process is a running process of a box with streams. Stdout and Stderr must be
@@ -90,6 +94,28 @@ type DirEntry struct {
 // Enforces says which limits a kind of box can enforce on the whole box.
 type Enforces struct {
 	Memory, Processes, Disk, Inodes, CPU, Network, UID bool
+}
+
+// String lists what is enforced, and after "not" what is not.
+func (e Enforces) String() string {
+	var yes, no []string
+	for _, l := range []struct {
+		name string
+		on   bool
+	}{
+		{"memory", e.Memory}, {"processes", e.Processes}, {"disk", e.Disk}, {"inodes", e.Inodes}, {"cpu", e.CPU}, {"network", e.Network}, {"uid", e.UID},
+	} {
+		if l.on {
+			yes = append(yes, l.name)
+		} else {
+			no = append(no, l.name)
+		}
+	}
+	s := strings.Join(yes, ", ")
+	if len(no) > 0 {
+		s += "; not " + strings.Join(no, ", ")
+	}
+	return s
 }
 
 // Environment identifies where processes of a box ran.
