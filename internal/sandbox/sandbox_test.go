@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Purpose == "" || o.DiskBytes <= 0 || o.TmpBytes <= 0 || o.Inodes <= 0 || o.Processes <= 0 || o.MemoryBytes <= 0 || o.Deadline <= 0 {
+		if o.Purpose == "" || o.DiskBytes <= 0 || o.TmpBytes <= 0 || o.Inodes <= 0 || o.Processes <= 0 || o.MemoryBytes <= 0 || o.CPUs <= 0 || o.Deadline <= 0 {
 			t.Errorf("purpose %q leaves something without a bound: %+v", p, o)
 		}
 	}
@@ -25,7 +26,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil || o.DiskBytes != 1 || o.Deadline != time.Second {
 		t.Errorf("what was asked for is not kept: %+v %v", o, err)
 	}
-	for _, bad := range []Options{{Purpose: "other"}, {DiskBytes: -1}, {Processes: -1}, {Deadline: -1}} {
+	for _, bad := range []Options{{Purpose: "other"}, {DiskBytes: -1}, {Processes: -1}, {CPUs: -0.5}, {CPUs: math.NaN()}, {Deadline: -1}} {
 		if _, err := bad.WithDefaults(); err == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
