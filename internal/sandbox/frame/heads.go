@@ -1,7 +1,7 @@
 package frame
 
 // Version of the protocol; both ends must have the same.
-const Version = 1
+const Version = 2
 
 // Window is how many bytes of one process stream may be under way without
 // having been consumed at the far end.
@@ -9,7 +9,8 @@ const Window = 256 << 10
 
 // Hello is the supervisor's first frame.
 type Hello struct {
-	Version int `json:"version"`
+	Version    int  `json:"version"`
+	OOMCounter bool `json:"oom_counter"` // whether kills for memory are counted in this box
 }
 
 // Begin is the host's first frame.
@@ -63,6 +64,9 @@ type Exit struct {
 	CPUUS       int64  `json:"cpu_us"`
 	StdoutBytes int64  `json:"stdout_bytes"`
 	StderrBytes int64  `json:"stderr_bytes"`
+	// Processes of the box that the kernel killed for memory meanwhile; absent:
+	// not known.
+	OOMKills *int64 `json:"oom_kills,omitempty"`
 }
 
 // File is one file of a tree; its bytes stand in the payload, in order.

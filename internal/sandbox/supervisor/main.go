@@ -11,8 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
+
+	"assay/internal/sandbox/seccomp"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,10 +24,11 @@ import (
 // passes what follows it to Main, before it looks at anything else.
 const Arg = "__box-supervisor"
 
-const stageArg = "stage"
-
 // firstFrame is how long a supervisor waits for a host that never speaks.
 const firstFrame = 5 * time.Second
+
+// mostRunning bounds the threads that run Go code at once.
+const mostRunning = 4
 
 // Exit codes of the supervisor.
 const (
@@ -35,24 +39,32 @@ const (
 	exitSetup    = 6
 )
 
-// Main runs the supervisor, or the stage that sets a process's limits and
-// becomes it. Where it returns, the result is the exit code.
+// Main runs the supervisor. Where it returns, the result is the exit code.
 func Main(args []string) (exitCode int) {
-	if len(args) > 0 && args[0] == stageArg {
-		return stage(args[1:])
+	who, err := parseIdentity(args)
+	if err == nil {
+		err = who.prepare()
 	}
-	if err := protect(); err != nil {
+	if err == nil {
+		err = protect()
+	}
+	if err == nil && who.other() { // boxes of one uid come with their filter
+		err = seccomp.Install()
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "supervisor: %v\n", err)
 		return exitSetup
 	}
 	// Not os.Exit: nothing of ours is to run between the decision and the end.
-	syscall.Exit(serve(os.Stdin, os.Stdout, defaultPlaces(), identity{}))
+	syscall.Exit(serve(os.Stdin, os.Stdout, defaultPlaces(), who))
 	return exitDone
 }
 
 // protect closes the ways in which a process of the same uid could reach the
-// supervisor.
+// supervisor, and keeps its threads few: they count against the limit on
+// processes of the box, and a Go program that gets no thread dies.
 func protect() error {
+	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostRunning))
 	// Descriptors above 2 came from the launcher; no process may inherit them.
 	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("mark descriptors close-on-exec: %w", err)
@@ -72,8 +84,12 @@ type places struct {
 	work  string   // the workspace
 	wipe  []string // emptied by a reset beside the workspace
 	sweep []string // emptied by a sweep: what outlives processes
+	oom   []string // where the kernel may count kills for memory
 }
 
 func defaultPlaces() places {
-	return places{work: "/w", wipe: []string{"/tmp"}, sweep: []string{"/dev/shm", "/dev/mqueue"}}
+	return places{
+		work: "/w", wipe: []string{"/tmp"}, sweep: []string{"/dev/shm", "/dev/mqueue"},
+		oom: []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"},
+	}
 }

@@ -8,45 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestStageArguments(t *testing.T) {
-	t.Parallel()
-	want := stageSpec{cpu: 3, processes: 70, files: 256, fileBytes: 1 << 20, memory: 1 << 30, dir: "/w/a b", env: []string{"A=1", "", "B=\xff"}, argv: []string{"x", "", "-y"}}
-	args := want.args()
-	if args[1] != Arg || args[2] != stageArg {
-		t.Fatalf("%q", args)
-	}
-	got, err := parseStage(args[3:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stageSpec{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	for _, bad := range [][]string{nil, {"1", "1", "1", "1", "1", "/w"}, {"x", "1", "1", "1", "1", "/w", "0", "a"}, {"1", "1", "1", "1", "1", "/w", "1", "A=1"}, {"1", "1", "1", "1", "1", "/w", "-1", "a"}} {
-		if _, err := parseStage(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
-	}
-}
-
-func TestLookPath(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		env  []string
-		want string
-	}{
-		{"/bin/x", []string{"PATH=/a"}, "/bin/x"},
-		{"./x", []string{"PATH=/a"}, "./x"},
-		{"x", []string{"PATH=/a::/b", "PATH=/c"}, "/a/x ./x /b/x"},
-		{"x", []string{"OTHER=1"}, ""},
-	} {
-		if got := strings.Join(lookPath(c.name, c.env), " "); got != c.want {
-			t.Errorf("%s with %q: %q, want %q", c.name, c.env, got, c.want)
-		}
-	}
-}
-
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	got, ok := parseStat(7, []byte("7 (a) S 1 2) R 3 7 5 0 -1 rest"))

@@ -34,7 +34,7 @@ func (sv *server) fileRequest(f frame.Frame) error {
 				return err
 			}
 		}
-		if err := sv.work.put(h, f.Payload); err != nil {
+		if err := sv.hand.do(func() error { return sv.work.put(h, f.Payload) }); err != nil {
 			return err
 		}
 		sv.send(frame.TypeDone, f.ID, nil, nil)
@@ -43,7 +43,7 @@ func (sv *server) fileRequest(f frame.Frame) error {
 		if err != nil {
 			return err
 		}
-		data, err := sv.work.read(string(h.Path), h.Max)
+		data, err := handed(sv.hand, func() ([]byte, error) { return sv.work.read(string(h.Path), h.Max) })
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (sv *server) fileRequest(f frame.Frame) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.work.write(string(h.Path), h.Kind, h.Mode, f.Payload); err != nil {
+		if err := sv.hand.do(func() error { return sv.work.write(string(h.Path), h.Kind, h.Mode, f.Payload) }); err != nil {
 			return err
 		}
 		sv.send(frame.TypeDone, f.ID, nil, nil)
@@ -62,7 +62,7 @@ func (sv *server) fileRequest(f frame.Frame) error {
 		if err != nil {
 			return err
 		}
-		entries, err := sv.work.list(string(h.Dir), h.Max)
+		entries, err := handed(sv.hand, func() (frame.Entries, error) { return sv.work.list(string(h.Dir), h.Max) })
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,12 @@ func (sv *server) fileRequest(f frame.Frame) error {
 			return err
 		}
 		sv.sweep()
-		head, data, err := sv.work.export(h)
+		var head frame.Exported
+		var data []byte
+		err = sv.hand.do(func() (err error) {
+			head, data, err = sv.work.export(h)
+			return err
+		})
 		if err != nil {
 			return err
 		}

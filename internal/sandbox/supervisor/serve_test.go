@@ -123,14 +123,14 @@ func TestEmptyDeepTree(t *testing.T) {
 		fd = next
 	}
 	_ = unix.Close(fd)
-	if err := emptyPath(w.path); err != nil {
+	if err := emptyPath(w.path, os.Geteuid()); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(w.path)
 	if err != nil || len(left) != 0 {
 		t.Errorf("%d entries left, %v", len(left), err)
 	}
-	if err := emptyPath(filepath.Join(w.path, "absent")); err != nil {
+	if err := emptyPath(filepath.Join(w.path, "absent"), 0); err != nil {
 		t.Errorf("absent folder: %v", err)
 	}
 }

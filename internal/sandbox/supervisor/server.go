@@ -15,14 +15,25 @@ import (
 // atOnce bounds requests and processes under way; the host stays far below.
 const atOnce = 256
 
+// Bounds of what counts against the limit on processes of a box beside the
+// candidate's own.
+const (
+	processesAtOnce = 48 // that the host asked for; each starts even where the candidate has used up its limit
+	stagesAtOnce    = 4  // threads of Go programs that are about to execute another
+)
+
 // server is one supervisor at work.
 type server struct {
 	who    identity
+	hand   hand
 	dirs   places
+	self   string // path of the stage's program
 	work   workspace
 	reaper *reaper
+	oom    oomCounter
 	begin  frame.Begin
 	slots  chan struct{}
+	stages chan struct{}
 	over   chan int // exit code; of one
 	dying  sync.Once
 
@@ -41,10 +52,17 @@ type server struct {
 func serve(in io.Reader, out io.Writer, dirs places, who identity) (exitCode int) {
 	sv := newServer(out, dirs, who)
 	var err error
-	if sv.work, err = openWorkspace(dirs.work); err != nil {
+	if sv.self, err = stageProgram(); err == nil {
+		sv.hand, err = newHand(who)
+	}
+	if err == nil {
+		sv.work, err = handed(sv.hand, func() (workspace, error) { return openWorkspace(dirs.work) })
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "supervisor: %v\n", err)
 		return exitSetup
 	}
+	sv.oom = findOOMCounter(dirs.oom)
 	go sv.reaper.loop()
 	go sv.listen(bufio.NewReaderSize(in, 64<<10))
 	return <-sv.over
@@ -52,7 +70,8 @@ func serve(in io.Reader, out io.Writer, dirs places, who identity) (exitCode int
 
 func newServer(out io.Writer, dirs places, who identity) *server {
 	return &server{
-		who: who, dirs: dirs, reaper: newReaper(), out: out, slots: make(chan struct{}, atOnce), over: make(chan int, 1),
+		who: who, dirs: dirs, reaper: newReaper(), out: out, over: make(chan int, 1),
+		slots: make(chan struct{}, atOnce), stages: make(chan struct{}, stagesAtOnce),
 		known: map[uint32]*process{}, live: map[*process]bool{},
 	}
 }
@@ -70,7 +89,7 @@ func (sv *server) die(code int, why string) {
 
 func (sv *server) listen(in io.Reader) {
 	impatient := time.AfterFunc(firstFrame, func() { sv.die(exitProtocol, "the host did not speak") })
-	sv.send(frame.TypeHello, 0, frame.Hello{Version: frame.Version}, nil)
+	sv.send(frame.TypeHello, 0, frame.Hello{Version: frame.Version, OOMCounter: sv.oom != ""}, nil)
 	f, err := frame.Receive(in)
 	impatient.Stop()
 	if err == nil && f.Type != frame.TypeBegin {
@@ -181,6 +200,13 @@ func (sv *server) add(p *process) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	sv.known[p.id], sv.live[p] = p, true
+}
+
+// crowded says whether no more processes may be started.
+func (sv *server) crowded() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return len(sv.live) >= processesAtOnce
 }
 
 func (sv *server) remove(p *process) {

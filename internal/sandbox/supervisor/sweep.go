@@ -2,13 +2,19 @@ package supervisor
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// sweepTime is how long a sweep may take before the box counts as lost.
-const sweepTime = time.Second
+// How long a sweep may take before the box counts as lost: a while in which no
+// process ended, and in all. Hundreds of dying processes take their time on a
+// busy machine.
+const (
+	sweepTime  = 2 * time.Second
+	sweepTotal = 10 * time.Second
+)
 
 // sweep ends every process of the candidate and removes what outlives one.
 func (sv *server) sweep() {
@@ -123,39 +129,45 @@ func (sv *server) killUntilNone(choose func([]proc) []proc) bool {
 
 // killEverything leaves no process of the candidate, or no box.
 func (sv *server) killEverything() {
-	pause := 100 * time.Microsecond
-	for end := time.Now().Add(sweepTime); ; {
+	pause, least := 100*time.Microsecond, math.MaxInt
+	begun := time.Now()
+	for progress := begun; ; {
 		some := sv.who.killAll()
 		sv.reaper.poke()
-		if !some {
-			if table, err := processTable(); err == nil && len(table) == 0 {
-				break
-			}
+		table, err := processTable()
+		if !some && err == nil && len(table) == 0 {
+			break
 		}
-		if time.Now().After(end) {
-			table, _ := processTable()
-			sv.die(exitUnclean, fmt.Sprintf("%d processes are left %s after they were killed", len(table), sweepTime))
+		if err == nil && len(table) < least {
+			least, progress = len(table), time.Now()
+		}
+		if time.Since(progress) > sweepTime || time.Since(begun) > sweepTotal {
+			sv.die(exitUnclean, fmt.Sprintf("%d processes are left %s after they were killed", len(table), time.Since(begun).Round(time.Millisecond)))
 			return
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 5*time.Millisecond)
 	}
-	for _, dir := range sv.dirs.sweep {
-		if err := emptyPath(dir); err != nil {
-			sv.die(exitUnclean, fmt.Sprintf("empty %s: %v", dir, err))
-		}
+	if err := sv.emptyAll(sv.dirs.sweep); err != nil {
+		sv.die(exitUnclean, err.Error())
 	}
-	if err := removeIPC("/proc/sysvipc"); err != nil {
+	if err := sv.hand.removeIPC("/proc/sysvipc"); err != nil {
 		sv.die(exitUnclean, err.Error())
 	}
 }
 
 // empty removes what is in the workspace and the temporary folders.
 func (sv *server) empty() error {
-	for _, dir := range append([]string{sv.dirs.work}, sv.dirs.wipe...) {
-		if err := emptyPath(dir); err != nil {
-			return fileError("empty", dir, err)
+	return sv.emptyAll(append([]string{sv.dirs.work}, sv.dirs.wipe...))
+}
+
+func (sv *server) emptyAll(dirs []string) error {
+	return sv.hand.do(func() error {
+		for _, dir := range dirs {
+			if err := emptyPath(dir, sv.who.owner()); err != nil {
+				return fileError("empty", dir, err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

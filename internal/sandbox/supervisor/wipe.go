@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// emptyPath empties a folder of ours; an absent one is empty.
-func emptyPath(dir string) error {
+// emptyPath empties a folder of the box; an absent one is empty.
+func emptyPath(dir string, owner int) error {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
 		return nil
@@ -25,7 +25,7 @@ func emptyPath(dir string) error {
 		return err
 	}
 	// The candidate may own the folder and have closed it.
-	if int(st.Uid) == unix.Geteuid() && st.Mode&0o700 != 0o700 {
+	if int(st.Uid) == owner && st.Mode&0o700 != 0o700 {
 		if err := unix.Chmod(dir, st.Mode&0o7777|0o755); err != nil {
 			return err
 		}

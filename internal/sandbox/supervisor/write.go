@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 
@@ -36,14 +37,14 @@ func (w workspace) write(p, kind string, mode uint32, data []byte) error {
 	return invalid(fmt.Sprintf("write kind %q is not known", kind))
 }
 
-// replace makes something under a name of its own and moves it into place.
+// replace makes something under a name of its own and moves it into place. The
+// name is drawn anew each time, for any other may be the candidate's.
 func replace(dir int, base string, makeIt func(name string) error) error {
-	const name = ".assay-incoming"
-	if err := remove(dir, name); err != nil {
-		return err
-	}
+	name := ".assay-" + rand.Text()
 	if err := makeIt(name); err != nil {
-		_ = unix.Unlinkat(dir, name, 0)
+		if err != unix.EEXIST {
+			_ = unix.Unlinkat(dir, name, 0)
+		}
 		return err
 	}
 	err := unix.Renameat(dir, name, dir, base)
