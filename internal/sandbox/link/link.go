@@ -29,6 +29,9 @@ type Conn interface {
 	Close() error
 	// Diagnosis is what the box said on stderr, bounded.
 	Diagnosis() string
+	// Cause is what is known, after Close, of an end that Close was not the reason
+	// of. It may be nil.
+	Cause() error
 }
 
 // Box speaks with one supervisor.
@@ -37,11 +40,14 @@ type Box struct {
 	env  bench.Environment
 	opt  sandbox.Options
 
+	counts bool // what the hello said; set before Open returns
+
 	write sync.Mutex // of conn
 
 	mu    sync.Mutex
 	next  uint32
 	calls map[uint32]chan frame.Frame // of one; abandoned calls stay until answered
+	left  []chan struct{}             // of abandoned calls; closed when answered
 	procs map[uint32]*process
 	lost  error
 	gone  chan struct{} // closed when lost is set
@@ -85,6 +91,10 @@ func Open(ctx context.Context, conn Conn, opt sandbox.Options, env bench.Environ
 // Environment says where processes of the box run.
 func (b *Box) Environment() bench.Environment { return b.env }
 
+// CountsOOM says whether the box knows how many of its processes the kernel
+// killed for memory. Where it does not, no exit tells a number.
+func (b *Box) CountsOOM() bool { return b.counts }
+
 // Close ends the box. Calls that are under way fail.
 func (b *Box) Close() error { return b.close() }
 
@@ -106,6 +116,16 @@ func (b *Box) lose(err error) {
 	close(b.gone)
 }
 
+// ended loses the box after its stream did not go on. What it said and why it
+// ended is complete once it is closed.
+func (b *Box) ended(why string, err error) {
+	_ = b.conn.Close()
+	if cause := b.conn.Cause(); cause != nil {
+		err = cause
+	}
+	b.lose(&sandbox.LostError{Why: why, Diagnostic: b.conn.Diagnosis(), Err: err})
+}
+
 func (b *Box) lostError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +144,7 @@ func (b *Box) send(t frame.Type, id uint32, head any, payload []byte) error {
 		return err
 	}
 	if err := frame.Send(b.conn, f); err != nil {
-		b.lose(&sandbox.LostError{Why: "it takes no frames", Diagnostic: b.conn.Diagnosis(), Err: err})
+		b.ended("it takes no frames", err)
 		return b.lostError()
 	}
 	return nil
@@ -150,8 +170,7 @@ func (b *Box) read(hello chan<- error) {
 	} else if errors.Is(err, frame.ErrProtocol) {
 		why = "it broke the protocol"
 	}
-	_ = b.conn.Close() // its last words are complete then
-	b.lose(&sandbox.LostError{Why: why, Diagnostic: b.conn.Diagnosis(), Err: err})
+	b.ended(why, err)
 	select {
 	case hello <- b.lostError():
 	default:
@@ -170,6 +189,7 @@ func (b *Box) greet(r io.Reader) error {
 		return fmt.Errorf("%w: first frame is %s", frame.ErrProtocol, f.Type)
 	}
 	h, err := frame.Decode[frame.Hello](f)
+	b.counts = h.OOMCounter
 	if err == nil && h.Version != frame.Version {
 		err = fmt.Errorf("%w: supervisor speaks version %d, we %d", frame.ErrProtocol, h.Version, frame.Version)
 	}
@@ -206,7 +226,7 @@ func (b *Box) dispatch(f frame.Frame) error {
 // call sends a request and waits for its answer. When ctx ends first the answer
 // is dropped when it comes.
 func (b *Box) call(ctx context.Context, t frame.Type, head any, payload []byte, want frame.Type) (frame.Frame, error) {
-	if err := ctx.Err(); err != nil {
+	if err := b.settle(ctx); err != nil {
 		return frame.Frame{}, err
 	}
 	ch := make(chan frame.Frame, 1)
@@ -234,6 +254,7 @@ func (b *Box) call(ctx context.Context, t frame.Type, head any, payload []byte, 
 		}
 		return frame.Frame{}, b.lostError()
 	case <-ctx.Done():
+		b.abandon(ch)
 		return frame.Frame{}, ctx.Err()
 	case <-timer.C:
 		b.lose(&sandbox.LostError{Why: fmt.Sprintf("no answer to %s within %s", t, opTime), Diagnostic: b.conn.Diagnosis()})

@@ -27,6 +27,7 @@ type fake struct {
 
 func (f fake) Close() error      { return f.close() }
 func (f fake) Diagnosis() string { return "last words" }
+func (f fake) Cause() error      { return nil }
 
 // play runs a supervisor on one end and returns the other.
 func play(supervisor func(in io.Reader, out io.Writer)) fake {
@@ -171,6 +172,47 @@ func TestOutputBeyondTheWindow(t *testing.T) {
 	}
 }
 
+// Nothing overtakes a request that was abandoned: a box that sweeps late would end
+// what was started meanwhile.
+func TestNothingOvertakesAnAbandonedRequest(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	asked, release, started := make(chan uint32, 1), make(chan struct{}), make(chan struct{})
+	b, err := openFake(t, script(func(f frame.Frame, out io.Writer) {
+		switch f.Type {
+		case frame.TypeSweep:
+			asked <- f.ID
+			go func() {
+				<-release
+				say(out, frame.TypeDone, f.ID, nil, "")
+			}()
+		case frame.TypeStart:
+			close(started)
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if err := b.Sweep(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if _, err := b.Start(short, bench.Command{Argv: []string{"x"}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a start overtook the sweep: %v", err)
+	}
+	close(release)
+	if _, err := b.Start(t.Context(), bench.Command{Argv: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b, err := openFake(t, script(func(frame.Frame, io.Writer) {}))
@@ -222,4 +264,36 @@ func FuzzExported(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a supervisor does not count stays unknown.
+func TestKillsForMemory(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	two := int64(2)
+	for _, counts := range []bool{true, false} {
+		b, err := openFake(t, func(in io.Reader, out io.Writer) {
+			go say(out, frame.TypeHello, 0, frame.Hello{Version: frame.Version, OOMCounter: counts}, "")
+			for {
+				f, err := frame.Receive(in)
+				if err != nil {
+					return
+				}
+				if f.Type == frame.TypeStart {
+					x := frame.Exit{Reason: string(bench.ExitExited)}
+					if counts {
+						x.OOMKills = &two
+					}
+					say(out, frame.TypeExit, f.ID, x, "")
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.Run(t.Context(), bench.Command{Argv: []string{"x"}})
+		if err != nil || b.CountsOOM() != counts || (r.OOMKills != nil) != counts || counts && *r.OOMKills != 2 {
+			t.Errorf("counts %v: %+v %v", counts, r.Exit, err)
+		}
+		_ = b.Close()
+	}
 }

@@ -37,7 +37,7 @@ func (b *Box) Start(ctx context.Context, c bench.Command) (bench.Process, error)
 }
 
 func (b *Box) start(ctx context.Context, c bench.Command, streamed, sweep bool) (*process, error) {
-	if err := ctx.Err(); err != nil {
+	if err := b.settle(ctx); err != nil {
 		return nil, err
 	}
 	head, err := startHead(c, streamed, sweep)
@@ -169,10 +169,15 @@ func (p *process) receive(f frame.Frame) error {
 }
 
 func exitOf(h frame.Exit) bench.Exit {
+	var kills *int
+	if h.OOMKills != nil {
+		n := int(*h.OOMKills)
+		kills = &n
+	}
 	return bench.Exit{
 		Reason: bench.ExitReason(h.Reason), Code: h.Code, Signal: h.Signal, Message: h.Message,
 		Wall: time.Duration(h.WallUS) * time.Microsecond, CPU: time.Duration(h.CPUUS) * time.Microsecond,
-		StdoutBytes: h.StdoutBytes, StderrBytes: h.StderrBytes,
+		StdoutBytes: h.StdoutBytes, StderrBytes: h.StderrBytes, OOMKills: kills,
 	}
 }
 
