@@ -13,6 +13,7 @@ import (
 	"assay/internal/bench"
 	"assay/internal/sandbox"
 	"assay/internal/sandbox/boxtest"
+	running "assay/internal/sandbox/program"
 	"assay/internal/sandbox/rootfs"
 	"assay/internal/sandbox/supervisor"
 
@@ -43,8 +44,6 @@ func TestMain(m *testing.M) {
 	os.Exit(boxtest.Main(m, open))
 }
 
-func TestConformance(t *testing.T) { boxtest.Run(t, open) }
-
 func TestDeclares(t *testing.T) {
 	b, err := open(t.Context(), sandbox.Options{})
 	boxtest.Skip(t, err)
@@ -64,7 +63,7 @@ func TestProgramInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	m, err := inMemory(self)
+	m, err := running.InMemory(self)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 
 	"assay/internal/bench"
 	"assay/internal/sandbox"
 	"assay/internal/sandbox/link"
 	"assay/internal/sandbox/rootfs"
+	"assay/internal/sandbox/seccomp"
 )
 
 // Kind is the name of this kind of box.
@@ -43,7 +43,7 @@ func New(root rootfs.Root) (*Factory, error) {
 	f := &Factory{root: root, asRoot: os.Geteuid() == 0}
 	var err error
 	if f.bwrap, err = findBwrap(); err != nil {
-		return nil, &sandbox.UnavailableError{Problem: "bwrap is not installed", Cure: "run as root: apt-get install bubblewrap"}
+		return nil, errAbsent()
 	}
 	if f.asRoot {
 		if err := reachable(root.Path); err != nil {
@@ -53,7 +53,7 @@ func New(root rootfs.Root) (*Factory, error) {
 			return nil, err
 		}
 	}
-	if f.filter, err = filter(); err != nil {
+	if f.filter, err = seccomp.Program(); err != nil {
 		return nil, err
 	}
 	if f.program, err = program(f.asRoot); err != nil {
@@ -95,22 +95,10 @@ func (f *Factory) Open(ctx context.Context, o sandbox.Options) (sandbox.Box, err
 	return b, nil
 }
 
-// refused adds what to do where bwrap may not make its namespaces.
-func refused(err error, said string) error {
-	if !strings.Contains(said, "namespace") {
-		return err
-	}
-	return &sandbox.UnavailableError{
-		Problem: fmt.Sprintf("bwrap cannot make a box: %v", err),
-		Cure:    "allow user namespaces: sysctl user.max_user_namespaces=10000, and where it exists kernel.unprivileged_userns_clone=1",
-	}
-}
-
-// findBwrap looks where PATH says, and where Debian puts it if PATH says nothing.
+// findBwrap looks where PATH says, and where Debian puts it if there is no PATH.
 func findBwrap() (string, error) {
-	path, err := exec.LookPath("bwrap")
-	if err != nil {
+	if os.Getenv("PATH") == "" {
 		return exec.LookPath("/usr/bin/bwrap")
 	}
-	return path, nil
+	return exec.LookPath("bwrap")
 }

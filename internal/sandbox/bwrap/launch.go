@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/sandbox"
+	"assay/internal/sandbox/link"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +30,7 @@ const closeTime = time.Second
 type conn struct {
 	in     *os.File // to the supervisor
 	out    *os.File // from it
-	said   *tail
+	said   *link.Tail
 	cmd    *exec.Cmd
 	info   *os.File      // what bwrap says of the process that it made
 	ended  chan struct{} // closed when bwrap was collected
@@ -82,10 +83,10 @@ func (f *Factory) launch(o sandbox.Options) (*conn, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		closeAll(append(ours, info))
-		return nil, fmt.Errorf("start %s: %w", f.bwrap, err)
+		return nil, unstarted(err)
 	}
 	_ = filter.Close()
-	c := &conn{in: stdin, out: stdout, said: &tail{}, cmd: cmd, info: info, ended: make(chan struct{})}
+	c := &conn{in: stdin, out: stdout, said: &link.Tail{}, cmd: cmd, info: info, ended: make(chan struct{})}
 	c.finish = sync.OnceValue(c.shut)
 	go c.watch(stderr)
 	return c, nil
@@ -139,6 +140,9 @@ func (c *conn) Write(b []byte) (int, error) {
 
 // Diagnosis is what bwrap and the supervisor said.
 func (c *conn) Diagnosis() string { return c.said.String() }
+
+// Cause knows no more than what was said.
+func (c *conn) Cause() error { return nil }
 
 // Close ends the box: the supervisor ends with its stdin, the rest with it.
 func (c *conn) Close() error { return c.finish() }

@@ -2,20 +2,18 @@ package bwrap
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"assay/internal/sandbox"
-
-	"golang.org/x/sys/unix"
+	running "assay/internal/sandbox/program"
 )
 
 // program opens the running program. The box executes it by descriptor, so
 // neither the folders above it nor the root tree matter. When the box has
 // another uid, which may not execute the file itself, it is a copy in memory.
 func program(otherUID bool) (*os.File, error) {
-	f, err := os.Open("/proc/self/exe")
+	f, err := running.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -28,30 +26,7 @@ func program(otherUID bool) (*os.File, error) {
 		return f, nil
 	}
 	defer f.Close()
-	return inMemory(f)
-}
-
-func inMemory(f *os.File) (*os.File, error) {
-	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	fd, err := unix.MemfdCreate("assay", flags|unix.MFD_EXEC)
-	if err == unix.EINVAL { // a kernel before 6.3, where all of them may be executed
-		fd, err = unix.MemfdCreate("assay", flags)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
-	}
-	m := os.NewFile(uintptr(fd), "assay")
-	if _, err = io.Copy(m, f); err == nil {
-		err = m.Chmod(0o755)
-	}
-	if err == nil {
-		_, err = unix.FcntlInt(m.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
-	}
-	if err != nil {
-		_ = m.Close()
-		return nil, fmt.Errorf("copy the program into memory: %w", err)
-	}
-	return m, nil
+	return running.InMemory(f)
 }
 
 // reachable refuses a path that a uid without rights cannot use.

@@ -92,7 +92,7 @@ func bootstrapEnv(environ []string) []string {
 
 func bootstrap(ctx context.Context, r recipe, tree, tmp string, sources []string) error {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", r.args(tree, proxies(ctx))...)
-	cmd.Env = append(bootstrapEnv(os.Environ()), epoch, "TMPDIR="+tmp)
+	cmd.Env = append(bootstrapEnv(os.Environ()), fmt.Sprint("SOURCE_DATE_EPOCH=", Epoch), "TMPDIR="+tmp)
 	cmd.Stdin = strings.NewReader(strings.Join(sources, "\n") + "\n")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -122,9 +122,10 @@ func proxies(ctx context.Context) []string {
 	return options
 }
 
-// finish adds what a box needs and takes away what is no file.
+// finish adds what a box needs and takes away what is no file, and what would
+// tell of the machine that built the tree: its package sources and proxies.
 func finish(tree string) error {
-	for _, left := range []string{"dev/*", "root/*", "var/log/*", "var/cache/*", "var/lib/apt/*", "var/lib/dpkg/lock*"} {
+	for _, left := range []string{"dev/*", "root/*", "var/log/*", "var/cache/*", "var/lib/apt/*", "var/lib/dpkg/lock*", "etc/apt/*"} {
 		paths, err := filepath.Glob(filepath.Join(tree, left))
 		if err != nil {
 			return err
@@ -147,6 +148,9 @@ func finish(tree string) error {
 		"hosts":       "127.0.0.1\tlocalhost\n::1\tlocalhost\n",
 		"hostname":    "box\n",
 		"resolv.conf": "",
+		// A docker engine lays an empty hosts file over ours: localhost must be known
+		// without it.
+		"nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files myhostname\n",
 	} {
 		if err := os.WriteFile(filepath.Join(tree, "etc", name), []byte(text), 0o644); err != nil {
 			return err

@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if r.Path != treePath(cache, id) || len(r.Digest) != 64 || r.Python != "3.11.2" || r.PackagesDigest != bench.Digest([]byte("a 1 all\nb 2 all\n")) {
+	if r.Path != treePath(cache, id) || len(r.Digest) != 64 || r.Python != "3.11.2" || r.PackagesDigest != bench.Digest([]byte("a 1 all\nb 2 all\n")) || r.Recipe != id || r.Suite != "bookworm" || r.Architecture != "" {
 		t.Errorf("%+v", r)
 	}
 	for name, harm := range map[string]func(root, manifest string) error{

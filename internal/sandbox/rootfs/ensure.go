@@ -21,19 +21,13 @@ func Ensure(ctx context.Context, cacheDir string, progress func(string)) (Root, 
 	if progress == nil {
 		progress = func(string) {}
 	}
-	osRelease, err := os.ReadFile("/etc/os-release")
-	if err != nil {
-		return Root{}, fmt.Errorf("find out which system this is: %w", err)
+	root, ok, err := Find(cacheDir)
+	if err != nil || ok {
+		return root, err
 	}
-	suite, err := suiteOf(osRelease)
+	r, err := own()
 	if err != nil {
-		return anyTree(err, cacheDir)
-	}
-	r := recipe{suite: suite}
-	for _, cache := range []string{cacheDir, System} {
-		if root, ok, err := find(cache, r.id()); err != nil || ok {
-			return root, err
-		}
+		return Root{}, err
 	}
 	if err := able(); err != nil {
 		return Root{}, err
@@ -60,19 +54,36 @@ func try(l *flock.Flock) bool {
 	return ok && err == nil
 }
 
-// anyTree takes a tree of any recipe where none can be built.
-func anyTree(cause error, cacheDir string) (Root, error) {
-	for _, cache := range []string{cacheDir, System} {
+// Find returns the root tree from cacheDir or the system's cache, and false where
+// there is none. It builds nothing. On a machine that cannot build one, a tree of
+// any recipe will do.
+func Find(cacheDir string) (Root, bool, error) {
+	caches := []string{cacheDir, System}
+	r, err := own()
+	if err != nil {
+		root, ok := anyTree(caches)
+		return root, ok, nil
+	}
+	for _, cache := range caches {
+		if root, ok, err := find(cache, r.id()); err != nil || ok {
+			return root, ok, err
+		}
+	}
+	return Root{}, false, nil
+}
+
+func anyTree(caches []string) (Root, bool) {
+	for _, cache := range caches {
 		names, _ := filepath.Glob(filepath.Join(cache, "root-*.json"))
 		for _, name := range names {
 			id := filepath.Base(name)
 			id = id[len("root-") : len(id)-len(".json")]
 			if root, ok, err := find(cache, id); err == nil && ok {
-				return root, nil
+				return root, true
 			}
 		}
 	}
-	return Root{}, cause
+	return Root{}, false
 }
 
 // able says what is missing for a build.
@@ -83,10 +94,8 @@ func able() error {
 			Cure:    "run once as root: apt-get install bubblewrap mmdebstrap && assay demo (it is built into " + System + " and serves every user)",
 		}
 	}
-	for _, tool := range []string{"mmdebstrap", "bwrap"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return &sandbox.UnavailableError{Problem: tool + " is not installed", Cure: "run as root: apt-get install bubblewrap mmdebstrap"}
-		}
+	if _, err := exec.LookPath("mmdebstrap"); err != nil {
+		return &sandbox.UnavailableError{Problem: "mmdebstrap is not installed", Cure: "run as root: apt-get install bubblewrap mmdebstrap"}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"assay/internal/bench"
 
@@ -32,7 +33,20 @@ func (m manifest) root(path string) Root {
 	for _, p := range m.Packages {
 		fmt.Fprintln(&list, p)
 	}
-	return Root{Path: path, Digest: m.Digest, Python: m.Python, PackagesDigest: bench.Digest(list.Bytes())}
+	return Root{
+		Path: path, Digest: m.Digest, Python: m.Python, PackagesDigest: bench.Digest(list.Bytes()),
+		Recipe: m.Recipe, Suite: m.Suite, Architecture: architecture(m.Packages),
+	}
+}
+
+// architecture is that of the first package that has one.
+func architecture(packages []string) string {
+	for _, p := range packages {
+		if f := strings.Fields(p); len(f) == 3 && f[2] != "all" {
+			return f[2]
+		}
+	}
+	return ""
 }
 
 func treePath(cache, id string) string { return filepath.Join(cache, "root-"+id) }

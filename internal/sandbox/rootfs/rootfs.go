@@ -16,6 +16,9 @@ type Root struct {
 	Digest         string // sha256 over every path, mode, link target and content, hex
 	Python         string // "3.11.2"
 	PackagesDigest string // sha256 of the sorted package list, hex
+	Recipe         string // id of what it was made by
+	Suite          string // "bookworm"
+	Architecture   string // Debian's name, which is Go's for "amd64" and "arm64"; empty: the tree's packages do not say
 }
 
 // DefaultCache is where the tree is kept: $ASSAY_CACHE, else for root the

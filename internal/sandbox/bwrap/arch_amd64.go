@@ -1,5 +1,0 @@
-package bwrap
-
-import "golang.org/x/sys/unix"
-
-const auditArch uint32 = unix.AUDIT_ARCH_X86_64
