@@ -1,8 +1,12 @@
 package boxtest
 
 import (
-	"strings"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"assay/internal/bench"
 	"assay/internal/sandbox"
@@ -10,19 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func (s suite) exports() map[string]func(*testing.T) {
-	export := func(t *testing.T, source string, limits bench.ExportLimits) bench.Export {
-		t.Helper()
-		b := s.box(t, sandbox.Options{})
-		mustRun(t, b, python("import os, socket\n"+source))
-		x, err := b.Export(t.Context(), limits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		healthy(t, b)
-		return x
+func (s suite) exported(t *testing.T, source string, limits bench.ExportLimits) bench.Export {
+	t.Helper()
+	b := s.box(t, sandbox.Options{Inodes: 50_000})
+	mustRun(t, b, python("import os, socket\n"+source))
+	x, err := b.Export(t.Context(), limits)
+	if err != nil {
+		t.Fatal(err)
 	}
-	tests := map[string]func(*testing.T){
+	healthy(t, b)
+	return x
+}
+
+func (s suite) exports() tests {
+	export := s.exported
+	return tests{
 		"what is taken": func(t *testing.T) {
 			x := export(t, `
 os.makedirs("p/__pycache__"); os.makedirs(".git/objects"); os.makedirs("q/.git")
@@ -56,41 +62,43 @@ if os.fork() == 0:
 				t.Errorf("%+v", x)
 			}
 		},
-	}
-	small := bench.ExportLimits{Files: 3, FileBytes: 1000, Bytes: 2000, Depth: 3, PathBytes: 40}
-	for name, c := range map[string]struct {
-		source string
-		names  []string // what the rejection must name; none: accepted
-	}{
-		"at every cap":     {"os.makedirs('a/b')\nfor n in ('a/b/'+'x'*36, 'u'): open(n,'w').write('y'*1000)\nopen('v','w')", nil},
-		"too many files":   {"for i in range(4): open(f'f{i}','w')", []string{"3 files", "f3"}},
-		"file too large":   {"open('big','w').write('y'*1001)", []string{"1001", "1000", "big"}},
-		"sparse":           {"open('holes','w').truncate(5<<30)", []string{"5368709120", "sparse", "holes"}},
-		"too much":         {"for i in range(3): open(f'f{i}','w').write('y'*900)", []string{"2700", "2000", "f2"}},
-		"too deep":         {"os.makedirs('a/b/c/d')", []string{"3 levels", "a/b/c/d"}},
-		"path too long":    {"open('x'*41,'w')", []string{"41", "40", "xxxxx"}},
-		"not UTF-8":        {"open(b'a\\xff','w')", []string{"UTF-8", `"a\xff"`}},
-		"control bytes":    {"os.mkdir('a\\x1b[2J')", []string{"UTF-8", `"a\x1b[2J"`}},
-		"too many entries": {"for i in range(400):\n os.mkdir(f'd{i}')\n for j in range(50): os.mkdir(f'd{i}/{j}')", []string{"20000 entries"}},
-		"too many links":   {"for i in range(19000): os.symlink('x', '<'*30 + str(i))", []string{"bytes of paths"}},
-	} {
-		tests[name] = func(t *testing.T) {
-			x := export(t, c.source, small)
-			if len(c.names) == 0 {
-				if x.Rejected != "" || len(x.Tree) != 3 {
-					t.Errorf("rejected: %s, %d files", x.Rejected, len(x.Tree))
+		"cancelled": func(t *testing.T) {
+			b := s.box(t, sandbox.Options{})
+			mustRun(t, b, python("import os\nfor i in range(300): open(f'f{i:03}', 'w').write('x' * 4096)"))
+			for i := range 6 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
+				x, err := b.Export(ctx, bench.DefaultExportLimits())
+				if err == nil && len(x.Tree) != 300 || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%d files, %v", len(x.Tree), err)
 				}
-				return
+				cancel()
+				// An export that nobody waits for is still done, and sweeps when it is: it
+				// must not end what is started after it.
+				wantRun(t, b, Shell("sleep 0.05; echo alive"), "alive\n")
 			}
-			if len(x.Tree) != 0 {
-				t.Errorf("rejected and still %d files", len(x.Tree))
-			}
-			for _, n := range c.names {
-				if !strings.Contains(x.Rejected, n) {
-					t.Errorf("%q does not name %q", x.Rejected, n)
+			for range 3 {
+				if x, err := b.Export(t.Context(), bench.DefaultExportLimits()); err != nil || len(x.Tree) != 300 || x.Tree.Size() != 300*4096 {
+					t.Errorf("%d files of %d bytes, %v", len(x.Tree), x.Tree.Size(), err)
 				}
 			}
-		}
+			healthy(t, b)
+		},
+		"laid and taken again": func(t *testing.T) {
+			b := s.box(t, sandbox.Options{})
+			var files []bench.File
+			for i := range 300 {
+				files = append(files, bench.File{Path: fmt.Sprintf("d%d/e/f%d", i%7, i), Exec: i%3 == 0, Data: bytes.Repeat([]byte{byte(i)}, i*11)})
+			}
+			want := mustTree(t, files...)
+			for range 2 {
+				if err := b.Reset(t.Context(), want); err != nil {
+					t.Fatal(err)
+				}
+				x, err := b.Export(t.Context(), bench.DefaultExportLimits())
+				if err != nil || x.Rejected != "" || len(x.Skipped) > 0 || x.Tree.Digest() != want.Digest() {
+					t.Errorf("%d files, rejected %q, skipped %v, %v", len(x.Tree), x.Rejected, x.Skipped, err)
+				}
+			}
+		},
 	}
-	return tests
 }

@@ -1,26 +1,20 @@
 package boxtest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"assay/internal/bench"
 	"assay/internal/sandbox"
 )
 
-func (s suite) life() map[string]func(*testing.T) {
-	return map[string]func(*testing.T){
+func (s suite) life() tests {
+	return tests{
 		"environment is told": func(t *testing.T) {
 			b := s.box(t, sandbox.Options{})
 			e := b.Environment()
@@ -78,21 +72,6 @@ func (s suite) life() map[string]func(*testing.T) {
 				t.Errorf("got %v", err)
 			}
 		},
-		"parallel boxes see nothing of each other": func(t *testing.T) {
-			var wg sync.WaitGroup
-			for i := range 4 {
-				b := s.box(t, sandbox.Options{})
-				wg.Go(func() {
-					for range 3 {
-						r, err := b.Run(t.Context(), Shell(fmt.Sprintf("ls; touch box%d /tmp/box%d; ls /tmp; ls /proc | grep -c '^[0-9]'", i, i)))
-						if err != nil || strings.Count(string(r.Stdout), "box") > 2 || strings.Contains(string(r.Stdout), fmt.Sprintf("box%d", (i+1)%4)) {
-							t.Errorf("box %d: %q %v", i, r.Stdout, err)
-						}
-					}
-				})
-			}
-			wg.Wait()
-		},
 		"parallel calls on one box": func(t *testing.T) {
 			b := s.box(t, sandbox.Options{})
 			var wg sync.WaitGroup
@@ -129,60 +108,9 @@ func (s suite) life() map[string]func(*testing.T) {
 		"open with an ended context": func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if b, err := s.open(ctx, sandbox.Options{}); !errors.Is(err, context.Canceled) {
+			if b, err := s.Open(ctx, sandbox.Options{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v %v", b, err)
 			}
 		},
 	}
-}
-
-// runnerDies kills a process that holds a busy box and looks for what is left
-// of the box.
-func (s suite) runnerDies(t *testing.T) {
-	mark := "assay-boxtest-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), runnerEnv+"="+mark)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line != "ready\n" {
-		t.Fatalf("runner said %q", line)
-	}
-	if n := marked(t, mark); n < 9 {
-		t.Errorf("only %d processes of the box run", n)
-	}
-	killed := time.Now()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	for marked(t, mark) > 0 {
-		if time.Since(killed) > time.Second {
-			t.Fatalf("%d processes of the box run a second after its runner was killed", marked(t, mark))
-		}
-	}
-	t.Logf("box gone %s after the kill", time.Since(killed).Round(time.Millisecond))
-}
-
-// marked counts running processes that have the mark among their arguments;
-// those that ended and were not collected have none.
-func marked(t *testing.T, mark string) int {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, f := range files {
-		if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte(mark)) {
-			n++
-		}
-	}
-	return n
 }

@@ -1,7 +1,6 @@
 package boxtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func (s suite) processes() map[string]func(*testing.T) {
-	return map[string]func(*testing.T){
+func (s suite) processes() tests {
+	return tests{
 		"streams and exit code": func(t *testing.T) {
 			r := run(t, s.box(t, sandbox.Options{}), Shell("echo out; echo err >&2; exit 3"))
 			if r.Reason != bench.ExitExited || r.Code != 3 || string(r.Stdout) != "out\n" || string(r.Stderr) != "err\n" {
@@ -47,40 +46,6 @@ func (s suite) processes() map[string]func(*testing.T) {
 			}
 			r := run(t, b, bench.Command{Argv: []string{"/bin/true"}, Dir: "absent"})
 			wantReason(t, r, bench.ExitNotStarted)
-		},
-		"binary output": func(t *testing.T) {
-			got := mustRun(t, s.box(t, sandbox.Options{}), python("import sys; sys.stdout.buffer.write(bytes(range(256))*300)"))
-			var want []byte
-			for range 300 {
-				for i := range 256 {
-					want = append(want, byte(i))
-				}
-			}
-			if !bytes.Equal([]byte(got), want) {
-				t.Errorf("%d bytes came, not the %d that were written", len(got), len(want))
-			}
-		},
-		"stdin": func(t *testing.T) {
-			b := s.box(t, sandbox.Options{})
-			in := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
-			c := Shell("cat")
-			c.Stdin = in
-			if got := mustRun(t, b, c); got != string(in) {
-				t.Errorf("cat gave %d bytes of %d", len(got), len(in))
-			}
-			c = Shell("exec head -c 3") // leaves most of it unread
-			c.Stdin = in
-			if got := mustRun(t, b, c); got != "012" {
-				t.Errorf("head gave %q", got)
-			}
-			if got := mustRun(t, b, Shell("cat")); got != "" {
-				t.Errorf("no stdin reads as %q", got)
-			}
-			c = Shell("cat")
-			c.Stdin = []byte{}
-			if got := mustRun(t, b, c); got != "" {
-				t.Errorf("empty stdin reads as %q", got)
-			}
 		},
 		"environment is exact": func(t *testing.T) {
 			b := s.box(t, sandbox.Options{})
@@ -136,44 +101,6 @@ print([l.split()[1] for l in open("/proc/self/status") if l.startswith(("CapEff"
 				t.Errorf("got\n%swant\n%s and no capability, no new privileges", got, want)
 			}
 		},
-		"streams of two at once": func(t *testing.T) {
-			b := s.box(t, sandbox.Options{})
-			ctx := within(t, 20*time.Second)
-			echo := python("import sys\nfor l in sys.stdin: print(l.strip()*2, flush=True)\nprint('end')")
-			var ps [2]bench.Process
-			for i := range ps {
-				p, err := b.Start(ctx, echo)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ps[i] = p
-			}
-			for range 20 {
-				for i, p := range ps {
-					in := string(rune('a' + i))
-					if _, err := io.WriteString(p.Stdin(), in+"\n"); err != nil {
-						t.Fatal(err)
-					}
-					line := make([]byte, 3)
-					if _, err := io.ReadFull(p.Stdout(), line); err != nil || string(line) != in+in+"\n" {
-						t.Fatalf("process %d answered %q, %v", i, line, err)
-					}
-				}
-			}
-			for i, p := range ps {
-				if err := p.Stdin().Close(); err != nil {
-					t.Fatal(err)
-				}
-				rest, err := io.ReadAll(p.Stdout())
-				x, werr := p.Wait(ctx)
-				if err != nil || werr != nil || string(rest) != "end\n" || x.Reason != bench.ExitExited {
-					t.Errorf("process %d: %q %v %+v %v", i, rest, err, x, werr)
-				}
-				if _, err := p.Stdin().Write([]byte("x")); !errors.Is(err, fs.ErrClosed) {
-					t.Errorf("write to an ended process: %v", err)
-				}
-			}
-		},
 		"run spares what was started": func(t *testing.T) {
 			b := s.box(t, sandbox.Options{})
 			ctx := within(t, 20*time.Second)
@@ -201,23 +128,6 @@ print([l.split()[1] for l in open("/proc/self/status") if l.startswith(("CapEff"
 				t.Errorf("killed: %+v %v", x, err)
 			}
 		},
-		"a reader that does not read holds up nobody": func(t *testing.T) {
-			b := s.box(t, sandbox.Options{})
-			ctx := within(t, 20*time.Second)
-			p, err := b.Start(ctx, bench.Command{Argv: []string{"/usr/bin/yes"}, Env: Env, Limits: bench.ProcessLimits{Wall: 20 * time.Second, OutputBytes: 1 << 40}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			mustRun(t, b, Shell("echo other"))
-			got := make([]byte, 2<<20)
-			if _, err := io.ReadFull(p.Stdout(), got); err != nil || bytes.Count(got, []byte("y\n")) != 1<<20 {
-				t.Errorf("%d lines of yes, %v", bytes.Count(got, []byte("y\n")), err)
-			}
-			p.Kill()
-			if x, err := p.Wait(ctx); err != nil || x.Reason != bench.ExitKilled {
-				t.Errorf("%+v %v", x, err)
-			}
-		},
 		"end of context kills": func(t *testing.T) {
 			b := s.box(t, sandbox.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -239,28 +149,21 @@ print([l.split()[1] for l in open("/proc/self/status") if l.startswith(("CapEff"
 				t.Errorf("run with an ended context: %v", err)
 			}
 		},
-	}
-}
-
-// listProcesses prints every process of the box by name.
-const listProcesses = `
-import os
-for p in os.listdir("/proc"):
-    if p.isdigit():
-        try: print(p, open(f"/proc/{p}/stat").read().split(")")[0])
-        except OSError: pass`
-
-// waitGone waits until a process of the box has removed a file.
-func waitGone(t *testing.T, b sandbox.Box, path string) {
-	t.Helper()
-	ctx := within(t, 10*time.Second)
-	for {
-		_, err := b.ReadFile(ctx, path, 1)
-		if errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		"end of context kills what was started": func(t *testing.T) {
+			b := s.box(t, sandbox.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			p, err := b.Start(ctx, Shell("trap '' TERM; echo up; sleep 1000 & sleep 1000; sleep 1000"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(p.Stdout(), make([]byte, 3)); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			if x, err := p.Wait(t.Context()); err != nil || x.Reason != bench.ExitKilled {
+				t.Errorf("%+v %v", x, err)
+			}
+			onlyLister(t, b)
+		},
 	}
 }

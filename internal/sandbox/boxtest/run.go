@@ -1,56 +1,86 @@
 package boxtest
 
 import (
-	"context"
-	"io/fs"
 	"testing"
-	"time"
 
 	"assay/internal/bench"
 	"assay/internal/sandbox"
 )
 
-// suite is one run of the conformance tests.
-type suite struct {
-	open Open
+// Kind is a kind of box under test.
+type Kind struct {
+	Open Open
+
+	// Left lists what still runs, one word each, of the box that the runner of that
+	// pid opened; its candidate has mark among its arguments. nil: the processes of
+	// this machine that have it, for kinds whose processes can be seen here.
+	Left func(t *testing.T, pid int, mark string) []string
 }
 
+// suite is one run of the conformance tests.
+type suite struct {
+	Kind
+	enforces bench.Enforces
+	tally    *tally
+}
+
+type tests map[string]func(*testing.T)
+
 // Run runs the conformance suite against a kind of box. Where the kind does not
-// enforce a limit on the whole box it must say so; where it says that it does,
-// the suite checks it.
-func Run(t *testing.T, open Open) {
-	s := suite{open}
-	b, err := open(t.Context(), sandbox.Options{})
+// enforce a limit on the whole box it must say so, and the suite checks that
+// this is so; where it says that it does, the suite checks the enforcement.
+func Run(t *testing.T, open Open) { Kind{Open: open}.Run(t) }
+
+// Run runs the conformance suite. At the end it logs one table of it.
+func (k Kind) Run(t *testing.T) {
+	b, err := k.Open(t.Context(), sandbox.Options{})
 	Skip(t, err)
+	env := b.Environment()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Alone, for it is about time.
-	t.Run("life/death of the runner", s.runnerDies)
-	for _, group := range []struct {
-		name  string
-		tests map[string]func(*testing.T)
-	}{
-		{"process", s.processes()},
-		{"limit", s.limits()},
-		{"hostile", s.hostile()},
-		{"file", s.files()},
-		{"export", s.exports()},
-		{"life", s.life()},
-	} {
-		for name, test := range group.tests {
-			t.Run(group.name+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				test(t)
-			})
-		}
+	if k.Left == nil {
+		k.Left = marked
 	}
+	s := suite{k, env.Enforces, newTally(env)}
+	t.Cleanup(func() { t.Log(s.tally.table()) })
+	s.group(t, "time", s.times(), false)
+	for name, tests := range map[string]tests{
+		"process": s.processes(), "stream": s.streams(), "output": s.outputs(),
+		"limit": s.limits(), "quota": s.quotas(), "network": s.network(), "bomb": s.bombs(),
+		"daemon": s.daemons(), "leftover": s.leftovers(), "neighbour": s.neighbours(),
+		"supervisor": s.supervisor(), "identity": s.identity(), "kernel": s.kernel(),
+		"file": s.files(), "name": s.names(), "link": s.links(), "special": s.specials(),
+		"export": s.exports(), "rejected": s.rejections(), "life": s.life(),
+	} {
+		s.group(t, name, tests, true)
+	}
+}
+
+// group runs tests that count as one line of the table.
+func (s suite) group(t *testing.T, group string, all tests, parallel bool) {
+	for name, test := range all {
+		t.Run(group+"/"+name, func(t *testing.T) {
+			if parallel {
+				t.Parallel()
+			}
+			t.Cleanup(func() { s.tally.add(group, t) })
+			test(t)
+		})
+	}
+}
+
+// skip skips a test loudly; the table repeats why.
+func (s suite) skip(t *testing.T, why string) {
+	t.Helper()
+	s.tally.skipped(t, why)
+	t.Skip("SKIP: " + why)
 }
 
 // box opens a box that the test closes.
 func (s suite) box(t *testing.T, o sandbox.Options) sandbox.Box {
 	t.Helper()
-	b, err := s.open(t.Context(), o)
+	b, err := s.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,55 +92,10 @@ func (s suite) box(t *testing.T, o sandbox.Options) sandbox.Box {
 	return b
 }
 
-func run(t *testing.T, b sandbox.Box, c bench.Command) bench.CommandResult {
+// declared fails a test where a declaration and a fact differ.
+func declared(t *testing.T, what string, declared, fact bool) {
 	t.Helper()
-	r, err := b.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
+	if declared != fact {
+		t.Errorf("the box declares %s enforced: %t; what was seen says %t", what, declared, fact)
 	}
-	return r
-}
-
-// mustRun runs what must exit with 0 and returns its stdout.
-func mustRun(t *testing.T, b sandbox.Box, c bench.Command) string {
-	t.Helper()
-	r := run(t, b, c)
-	if r.Reason != bench.ExitExited || r.Code != 0 {
-		t.Fatalf("%q: %+v\nstdout: %s\nstderr: %s", c.Argv, r.Exit, r.Stdout, r.Stderr)
-	}
-	return string(r.Stdout)
-}
-
-// healthy checks that a box still does everything.
-func healthy(t *testing.T, b sandbox.Box) {
-	t.Helper()
-	if got := mustRun(t, b, Shell("echo well")); got != "well\n" {
-		t.Errorf("after it all the box says %q", got)
-	}
-	write(t, b, "probe/file", "x", 0o644)
-	if got, err := b.ReadFile(t.Context(), "probe/file", 10); err != nil || string(got) != "x" {
-		t.Errorf("after it all a file reads %q, %v", got, err)
-	}
-}
-
-func write(t *testing.T, b sandbox.Box, path, data string, mode fs.FileMode) {
-	t.Helper()
-	if err := b.WriteFile(t.Context(), path, []byte(data), mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func wantReason(t *testing.T, r bench.CommandResult, want bench.ExitReason) {
-	t.Helper()
-	if r.Reason != want {
-		t.Fatalf("ended by %s, not %s: %+v\nstdout: %.300s\nstderr: %.300s", r.Reason, want, r.Exit, r.Stdout, r.Stderr)
-	}
-}
-
-// within bounds a test that may hang.
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
