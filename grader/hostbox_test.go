@@ -20,7 +20,7 @@ import (
 // hostBoxes opens boxes that are plain directories of this machine: no isolation,
 // enough for what crosses the relay.
 type hostBoxes struct {
-	t  *testing.T
+	t  testing.TB
 	mu sync.Mutex
 
 	candidates, judges int

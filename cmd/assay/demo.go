@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func newDemoCommand(s state) *cobra.Command {
-	var dir string
+	var dir, kind string
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run three simulated arms on one task, judged in real sandboxes",
@@ -24,13 +25,19 @@ speeds are simulated and say nothing about any model; agent, boxes, judge,
 record and report are those of every run.
 ` + exitHelp,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runDemo(s, dir) },
+		RunE: func(*cobra.Command, []string) error {
+			if !slices.Contains(boxKinds(), kind) {
+				return usagef("--sandbox %q is not known: auto, docker or bwrap", kind)
+			}
+			return runDemo(s, dir, kind)
+		},
 	}
+	sandboxFlag(c, &kind, "boxes to use: auto (docker where an engine answers, else bwrap), docker or bwrap")
 	c.Flags().StringVar(&dir, "dir", "demo", "folder for study.toml and demo.db")
 	return c
 }
 
-func runDemo(s state, dir string) error {
+func runDemo(s state, dir, kind string) error {
 	profiles, err := demoProfiles()
 	if err != nil {
 		return err
@@ -51,7 +58,7 @@ func runDemo(s state, dir string) error {
 		fmt.Fprintf(&arms, "\n[[arm]]\nname = %q\nurl = %q\n", p.Model, server.URL())
 	}
 	study := filepath.Join(dir, "study.toml")
-	if err := os.WriteFile(study, []byte(demoStudy+arms.String()), 0o644); err != nil {
+	if err := os.WriteFile(study, fmt.Appendf(nil, demoStudy+"%s", kind, arms.String()), 0o644); err != nil {
 		return fmt.Errorf("write the demo's study: %w", err)
 	}
 	loaded, p, err := loadPlan(study)
@@ -87,6 +94,9 @@ temperature = 0.6
 top_p = 0.95
 top_k = 20
 min_p = 0.0
+
+[grading]
+sandbox = %q
 `
 
 // closeServer ends a scripted server with the run that used it.

@@ -13,6 +13,7 @@ import (
 	"assay/internal/config"
 	"assay/internal/plan"
 	"assay/internal/runner"
+	"assay/internal/sandbox/kinds"
 	"assay/results"
 )
 
@@ -74,7 +75,7 @@ func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work
 	if err := engines.preflight(ctx, needed); err != nil {
 		return runner.Summary{}, err
 	}
-	boxes, err := openBoxes(ctx, x.state, x.out.note)
+	boxes, err := kinds.Open(ctx, x.study.Sandbox, x.getenv, x.out.note)
 	if err != nil {
 		return runner.Summary{}, err
 	}
@@ -83,7 +84,12 @@ func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work
 		return runner.Summary{}, err
 	}
 	job.Cohort = rec.cohort
-	g := grader.New(graderBoxes{boxes}, grader.Options{})
+	judged, err := newGraderBoxes(boxes)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	defer judged.close()
+	g := grader.New(judged, grader.Options{})
 	defer g.Close()
 	for _, w := range x.plan.Warnings {
 		x.out.note("warning: " + w)

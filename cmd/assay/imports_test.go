@@ -17,6 +17,7 @@ var allowed = map[string][]string{
 	"internal/wire":      {"internal/bench"},
 	"internal/config":    {"internal/bench"},
 	"internal/telemetry": {"internal/bench"},
+	"internal/doctor":    {"internal/bench"},
 	"internal/stats":     {"internal/bench"},
 	"tasks":              {"internal/bench"},
 	"agent":              {"internal/bench"},

@@ -4,15 +4,15 @@ import (
 	"context"
 	"strings"
 
-	"assay/internal/sandbox/supervisor"
+	"assay/internal/sandbox/kinds"
 
 	"github.com/spf13/cobra"
 )
 
 // run does everything and returns the exit status.
 func run(s state) int {
-	if len(s.args) > 0 && s.args[0] == supervisor.Arg {
-		return supervisor.Main(s.args[1:])
+	if code, done := kinds.Hidden(s.args, s.stdin); done {
+		return code
 	}
 	root := newRoot(s)
 	err := root.ExecuteContext(context.Background())
@@ -49,6 +49,9 @@ sandboxes, and keeps every figure raw in one SQLite file.` + "\n" + exitHelp,
 		newReportCommand(s),
 		newDemoCommand(s),
 		newScriptedCommand(s),
+		newCleanCommand(s),
+		newImageCommand(s),
+		newDoctorCommand(s),
 		newVersionCommand(s),
 	)
 	root.SetHelpCommand(newHelpCommand(root))

@@ -67,9 +67,6 @@ func notThereYet(study config.Study) error {
 			faults = append(faults, fmt.Errorf("arm %s has parallel = %d: more than one attempt at a time is not there yet", arm.Name, arm.Parallel))
 		}
 	}
-	if study.Sandbox == "docker" {
-		faults = append(faults, errors.New(`[grading] sandbox = "docker" is not there yet; "bwrap" is`))
-	}
 	return errors.Join(faults...)
 }
 

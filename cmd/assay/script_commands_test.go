@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"assay/internal/engine/scripted"
+	"assay/internal/sandbox/bwrap"
 	"assay/results"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -42,11 +43,16 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serve starts a server that answers everything in one way, or the demo's arms,
-// and writes a study for it: serve KIND STUDY.
+// serve starts a server that answers everything in one way, or two arms of the demo
+// with two seeds ("demo"), or one with one ("one"), and writes a study for it: serve KIND STUDY [SANDBOX]. Boxes are bwrap ones
+// where nothing else is said.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: serve KIND STUDY")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: serve KIND STUDY [SANDBOX]")
+	}
+	sandbox := bwrap.Kind
+	if len(args) > 2 {
+		sandbox = args[2]
 	}
 	extra := ""
 	var handler http.HandlerFunc
@@ -56,7 +62,10 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		handler = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":{"message":"no"}}`, code) }
 	case "demo":
-		serveDemo(ts, args[1])
+		serveDemo(ts, args[1], sandbox, 2)
+		return
+	case "one":
+		serveDemo(ts, args[1], sandbox, 1)
 		return
 	case "other", "unexpected":
 		extra = "model = \"my-model\"\n"
@@ -80,11 +89,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // serveDemo serves the first two of the demo's arms for the seeds 1 and 2.
-func serveDemo(ts *testscript.TestScript, study string) {
+func serveDemo(ts *testscript.TestScript, study, kind string, size int) {
 	profiles, err := demoProfiles()
 	ts.Check(err)
-	text := strings.Replace(demoStudy, "seeds = [1, 2, 3]", "seeds = [1, 2]", 1)
-	for _, p := range profiles[:2] {
+	text := strings.Replace(fmt.Sprintf(demoStudy, kind), "seeds = [1, 2, 3]", fmt.Sprintf("seeds = %d", size), 1)
+	for _, p := range profiles[:size] {
 		server, err := scripted.Serve(context.Background(), "127.0.0.1:0", p)
 		ts.Check(err)
 		ts.Defer(func() {

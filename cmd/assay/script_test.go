@@ -5,15 +5,17 @@ import (
 	"os"
 	"testing"
 
+	"assay/internal/sandbox/bwrap"
+	"assay/internal/sandbox/docker"
+	"assay/internal/sandbox/kinds"
 	"assay/internal/sandbox/rootfs"
-	"assay/internal/sandbox/supervisor"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == supervisor.Arg { // this binary as PID 1 of a box
-		os.Exit(supervisor.Main(os.Args[2:]))
+	if code, done := kinds.Hidden(os.Args[1:], os.Stdin); done { // this binary in or beside a box
+		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){
 		"assay": func() { os.Exit(run(processState())) },
@@ -28,14 +30,16 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(name string) (bool, error) {
-			if name != "bwrap" {
+			if name != docker.Kind && name != bwrap.Kind {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			_, err := openBoxes(t.Context(), processState(), func(line string) { t.Log(line) })
+			f, err := kinds.Open(t.Context(), name, os.Getenv, func(line string) { t.Log(line) })
 			if err != nil {
-				t.Logf("SKIP: scripts that need a sandbox: %v", err)
+				t.Logf("SKIP: scripts that need %s boxes: %v", name, err)
+				return false, nil
 			}
-			return err == nil, nil
+			err = f.Close()
+			return true, err
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ASSAY_CACHE", cache)
@@ -50,6 +54,8 @@ func TestScripts(t *testing.T) {
 			"unserve":  unserve,
 			"alter":    alter,
 			"lock":     lock,
+			"docker":   faultyDocker,
+			"boxes":    boxes,
 		},
 	})
 }
