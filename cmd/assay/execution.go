@@ -55,7 +55,7 @@ func (x execution) run() error {
 
 // cells opens what a run needs, the record first where there is one (what is
 // complete needs no server), and runs what is left.
-func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work, error)) (runner.Summary, error) {
+func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work, error)) (sum runner.Summary, err error) {
 	ctx, cohort := stops.ctx, x.plan.Cohort
 	job := runner.Job{Arms: cohort.Arms, Limits: cohort.Limits, Reminder: x.study.Reminder, Overlap: x.study.Overlap, Work: work}
 	engines := &engines{getenv: x.getenv, limits: cohort.Limits, expect: map[string]config.Expect{}}
@@ -79,7 +79,7 @@ func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work
 	if err != nil {
 		return runner.Summary{}, err
 	}
-	defer boxes.Close()
+	defer func() { err = errors.Join(err, boxes.Close()) }() // a box that is left is no success
 	if err := rec.open(ctx); err != nil {
 		return runner.Summary{}, err
 	}
@@ -88,9 +88,9 @@ func (x execution) cells(stops *stops, work func(bench.PlannedCell) (runner.Work
 	if err != nil {
 		return runner.Summary{}, err
 	}
-	defer judged.close()
+	defer func() { err = errors.Join(err, judged.close()) }()
 	g := grader.New(judged, grader.Options{})
-	defer g.Close()
+	defer func() { err = errors.Join(err, g.Close()) }()
 	for _, w := range x.plan.Warnings {
 		x.out.note("warning: " + w)
 	}

@@ -37,6 +37,10 @@ const createTime = 30 * time.Second
 func (f *Factory) create(ctx context.Context, o sandbox.Options, uid int) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
 	defer cancel()
+	// The library would pull an image that is not there, by whatever name it has.
+	if _, err := f.engine.cli.ImageInspect(ctx, f.image.ID); err != nil {
+		return "", wrap(opCreate, err)
+	}
 	silent := log.NewNoopLogger()
 	c, err := testcontainers.Run(ctx, f.image.ID,
 		testcontainers.WithNoStart(),

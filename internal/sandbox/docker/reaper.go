@@ -39,6 +39,7 @@ type reaper struct {
 	token string
 
 	mu     sync.Mutex
+	pid    int
 	in     io.WriteCloser
 	ended  chan struct{} // closed when the child ended
 	closed bool
@@ -65,7 +66,7 @@ func (r *reaper) start() error {
 		return fmt.Errorf("start the reaper of boxes: %w", err)
 	}
 	ended := make(chan struct{})
-	r.in, r.ended = in, ended
+	r.pid, r.in, r.ended = cmd.Process.Pid, in, ended
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait() // a reaper that ended early is replaced
