@@ -104,7 +104,7 @@ func dockerBoxCheck(ctx context.Context, s state, e *docker.Engine) (doctor.Chec
 	if err != nil {
 		return doctor.Check{}, err
 	}
-	f, err := docker.New(ctx, own, im)
+	f, err := docker.New(own, im)
 	if err != nil {
 		return doctor.Check{}, errors.Join(err, own.Close())
 	}

@@ -22,8 +22,10 @@ const (
 	startTime  = 60 * time.Second
 	endTime    = 3 * time.Second  // from the end of its stdin to the end of a container
 	removeTime = 20 * time.Second // by force
-	writeTime  = 10 * time.Second // for a frame that a supervisor does not read
+	writeTime  = 10 * time.Second // for a piece of a frame
 )
+
+const writePiece = 64 << 10
 
 // conn is the attach stream of a container, and the container's end.
 type conn struct {
@@ -34,22 +36,32 @@ type conn struct {
 	gone   chan struct{}      // closed when the engine says that it is removed, or says nothing more
 	finish func() error
 
-	stream *client.HijackedResponse // nil: not attached
-	out    *demux
+	stream  *client.HijackedResponse // nil: not attached
+	out     *demux
+	started bool
 
-	mu    sync.Mutex
-	code  int64 // of the supervisor; valid when ended
-	ended bool
-	lost  error // why the engine says nothing more
+	mu     sync.Mutex
+	code   int64 // of the supervisor; valid when ended
+	ended  bool
+	lost   error // why the engine says nothing more
+	forced bool  // we removed it by force
 }
 
 // hold waits for the end of a container that is not started yet; nothing may
-// come between its end and the question.
-func hold(cli *client.Client, id string) *conn {
-	ctx, cancel := context.WithCancel(context.Background())
+// come between its end and the question. It returns when the engine has taken the
+// question, or ctx has ended.
+func hold(ctx context.Context, cli *client.Client, id string, freed func()) *conn {
+	waiting, cancel := context.WithCancel(context.Background())
 	c := &conn{cli: cli, id: id, said: &link.Tail{}, stop: cancel, gone: make(chan struct{})}
-	c.finish = sync.OnceValue(c.shut)
-	w := cli.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	c.finish = sync.OnceValue(func() error {
+		defer freed()
+		return c.shut()
+	})
+	ctx, done := context.WithTimeout(ctx, attachTime)
+	defer done()
+	given := context.AfterFunc(ctx, cancel)
+	w := cli.ContainerWait(waiting, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	given()
 	go c.watch(w)
 	return c
 }
@@ -60,12 +72,16 @@ func (c *conn) watch(w client.ContainerWaitResult) {
 	select {
 	case r := <-w.Result:
 		c.mu.Lock()
+		defer c.mu.Unlock()
+		if r.Error != nil { // it ended, and the engine could not remove it
+			c.lost = errors.New(r.Error.Message)
+			return
+		}
 		c.code, c.ended = r.StatusCode, true
-		c.mu.Unlock()
 	case err := <-w.Error:
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.lost = err
-		c.mu.Unlock()
 	}
 }
 
@@ -85,18 +101,28 @@ func (c *conn) attach(ctx context.Context) error {
 func (c *conn) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	c.started = true // it may be, whatever the answer
 	_, err := c.cli.ContainerStart(ctx, c.id, client.ContainerStartOptions{})
 	return wrap(opStart, err)
 }
 
 func (c *conn) Read(b []byte) (int, error) { return c.out.Read(b) }
 
-// Write gives up on a supervisor that reads nothing for long.
+// Write gives up on a supervisor that takes nothing for long; a slow way to a far
+// engine is no reason to.
 func (c *conn) Write(b []byte) (int, error) {
-	if err := c.stream.Conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
-		return 0, err
+	written := 0
+	for written < len(b) {
+		if err := c.stream.Conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+			return written, err
+		}
+		n, err := c.stream.Conn.Write(b[written:min(written+writePiece, len(b))])
+		written += n
+		if err != nil {
+			return written, err
+		}
 	}
-	return c.stream.Conn.Write(b)
+	return written, nil
 }
 
 // Diagnosis is what the supervisor said.
@@ -107,6 +133,7 @@ func (c *conn) Cause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.forced: // what came of it is our own doing
 	case c.lost != nil && !errors.Is(c.lost, context.Canceled) && !errdefs.IsNotFound(c.lost):
 		return wrap(opWait, c.lost)
 	case c.ended && c.code == killedCode:
@@ -123,22 +150,21 @@ func (c *conn) Close() error { return c.finish() }
 
 func (c *conn) shut() error {
 	defer c.stop()
-	if c.stream == nil {
-		return remove(context.Background(), c.cli, c.id)
+	if c.stream != nil {
+		defer c.stream.Close()
 	}
-	defer c.stream.Close()
-	// Half of it only: the supervisor's last words may still be under way.
-	_ = c.stream.CloseWrite()
-	if c.wait(endTime) {
-		return nil
+	if c.started {
+		// Half of it only: the supervisor's last words may still be under way.
+		_ = c.stream.CloseWrite()
+		if c.wait(endTime) {
+			return nil
+		}
 	}
-	if err := remove(context.Background(), c.cli, c.id); err != nil {
-		return err
-	}
-	if !c.wait(endTime) {
-		return fmt.Errorf("container %.12s was removed and the engine does not confirm it", c.id)
-	}
-	return nil
+	c.mu.Lock()
+	c.forced = true
+	c.mu.Unlock()
+	// The engine answers when it is removed, or is being removed.
+	return remove(context.Background(), c.cli, c.id)
 }
 
 func (c *conn) wait(d time.Duration) bool {

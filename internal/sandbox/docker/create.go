@@ -2,21 +2,20 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"time"
 
 	"assay/internal/sandbox"
+	"assay/internal/sandbox/docker/image"
 	"assay/internal/sandbox/supervisor"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/log"
 )
-
-// program is where the image has the supervisor.
-const program = "/assay"
 
 // Room beside what the candidate may have: the supervisor's own threads and
 // memory, its program among it. Its threads must always fit, for a Go program
@@ -51,6 +50,9 @@ func (f *Factory) create(ctx context.Context, o sandbox.Options, uid int) (strin
 	)
 	if err != nil {
 		f.reaper.doubt()
+		if c != nil && c.GetContainerID() != "" {
+			err = errors.Join(err, remove(ctx, f.engine.cli, c.GetContainerID()))
+		}
 		return "", wrap(opCreate, err)
 	}
 	return c.GetContainerID(), nil
@@ -58,7 +60,7 @@ func (f *Factory) create(ctx context.Context, o sandbox.Options, uid int) (strin
 
 // process is what runs in the container, and how it is spoken to.
 func process(c *container.Config, uid int) {
-	c.Entrypoint = append([]string{program}, supervisor.Args(uid)...)
+	c.Entrypoint = append([]string{image.Program}, supervisor.Args(uid)...)
 	c.Cmd, c.Env, c.User, c.Hostname, c.WorkingDir = nil, nil, "0:0", "box", "/"
 	c.OpenStdin, c.StdinOnce = true, true // the supervisor ends when we do
 	c.AttachStdin, c.AttachStdout, c.AttachStderr = true, true, true
@@ -70,10 +72,15 @@ func process(c *container.Config, uid int) {
 // hold is what the container may do and have.
 func (f *Factory) hold(h *container.HostConfig, o sandbox.Options, uid int) {
 	pids, swappiness := int64(o.Processes+ownProcesses), int64(0)
-	// What lies in a tmpfs counts as memory. Full ones must leave the supervisor its
+	// What lies in a tmpfs or in System V memory counts. Full ones must leave the supervisor its
 	// own, for it would be the only process left to kill.
-	memory := max(o.MemoryBytes, o.DiskBytes+2*o.TmpBytes) + ownMemory
+	memory := max(o.MemoryBytes, o.DiskBytes+3*o.TmpBytes) + ownMemory
 	h.AutoRemove = true
+	noInit := false
+	h.Init = &noInit // an engine may add one by default, and the supervisor must be PID 1
+	if f.engine.about.Cgroup == "2" {
+		h.CgroupnsMode = "private" // or the counter of kills for memory is out of sight
+	}
 	h.NetworkMode = "none"
 	h.ReadonlyRootfs = true
 	h.CapDrop = []string{"ALL"}

@@ -29,7 +29,7 @@ func (d *demux) Read(b []byte) (int, error) {
 			d.left = n
 		case 2:
 			if _, err := io.CopyN(d.said, d.r, int64(n)); err != nil {
-				return 0, err
+				return 0, cut(err)
 			}
 		case 3: // an error of the engine itself
 			_, _ = io.CopyN(d.said, d.r, int64(min(n, 4<<10)))
@@ -39,6 +39,16 @@ func (d *demux) Read(b []byte) (int, error) {
 		}
 	}
 	n, err := d.r.Read(b[:min(len(b), d.left)])
-	d.left -= n
+	if d.left -= n; d.left > 0 {
+		err = cut(err)
+	}
 	return n, err
+}
+
+// cut tells an end inside a chunk from one between two.
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

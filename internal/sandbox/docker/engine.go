@@ -10,10 +10,12 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/sandbox"
@@ -45,6 +47,9 @@ type About struct {
 	Root    string // its data folder, on its machine
 	Storage string // driver of its images
 	Cgroup  string // version of control groups, "1" or "2"
+
+	// What it can bound; it takes a container without a limit that it cannot keep.
+	Memory, PIDs, CPU bool
 }
 
 // Local says whether the engine runs on this machine, as far as its address
@@ -79,6 +84,7 @@ func Connect(ctx context.Context) (*Engine, error) {
 	e := &Engine{cli: cli, about: About{
 		Host: cli.DaemonHost(), Version: info.Info.ServerVersion, Arch: goArch(info.Info.Architecture), CPUs: info.Info.NCPU,
 		Root: info.Info.DockerRootDir, Storage: info.Info.Driver, Cgroup: info.Info.CgroupVersion,
+		Memory: info.Info.MemoryLimit, PIDs: info.Info.PidsLimit, CPU: info.Info.CPUCfsQuota,
 	}}
 	if t, err := time.Parse(time.RFC3339Nano, info.Info.SystemTime); err == nil {
 		e.clock = t.Sub(asked.Add(time.Since(asked) / 2))
@@ -93,16 +99,13 @@ func Connect(ctx context.Context) (*Engine, error) {
 	return e, nil
 }
 
-// settle fixes what the library reads from the environment once: no reaper
+// settle fixes, once, what the library reads from the environment: no reaper
 // container of its own (its image would have to be pulled; we have a reaper), no
 // other name for our image. Only the word "true" switches the reaper off.
-func settle() error {
-	if err := os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true"); err != nil {
-		return err
-	}
+var settle = sync.OnceValue(func() error {
 	log.SetDefault(log.NewNoopLogger())
-	return os.Unsetenv("TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX")
-}
+	return errors.Join(os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true"), os.Unsetenv("TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX"))
+})
 
 // Client is the engine's client, for what is no business of boxes.
 func (e *Engine) Client() *client.Client { return e.cli }

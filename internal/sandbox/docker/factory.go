@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync/atomic"
 
 	"assay/internal/bench"
 	"assay/internal/sandbox"
@@ -19,14 +17,14 @@ type Factory struct {
 	image  image.Image
 	owner  owner
 	reaper *reaper
-	uid    atomic.Uint32
+	uids   *uids
 	phase  func(string) // for tests; never nil
 }
 
-// New makes boxes of an image that the engine has. It removes what runners that
-// are dead left behind, and starts the reaper that will do the same for us; the
-// running program must pass the reaper's hidden argument on (ReaperArg).
-func New(ctx context.Context, e *Engine, im image.Image) (*Factory, error) {
+// New makes boxes of an image that the engine has. It starts the reaper that will
+// remove them when we die; the running program must pass the reaper's hidden
+// argument on (ReaperArg).
+func New(e *Engine, im image.Image) (*Factory, error) {
 	if err := e.supports(); err != nil {
 		return nil, err
 	}
@@ -34,27 +32,25 @@ func New(ctx context.Context, e *Engine, im image.Image) (*Factory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.sweepDead(ctx, who.host); err != nil {
-		return nil, err
-	}
-	f := &Factory{engine: e, image: im, owner: who, phase: func(string) {}}
-	f.uid.Store(rand.Uint32N(image.UIDs))
-	if f.reaper, err = startReaper(who.token); err != nil {
+	f := &Factory{engine: e, image: im, owner: who, uids: newUIDs(), phase: func(string) {}}
+	if f.reaper, err = startReaper(who.token, e.Host()); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// Close ends the reaper, which removes boxes that are still there, and lets the
-// engine go.
+// Close removes boxes that are still there, ends the reaper and lets the engine
+// go. An error says that something may be left.
 func (f *Factory) Close() error {
-	return errors.Join(f.reaper.close(), f.engine.Close())
+	err := reapOnce(f.engine.cli, f.owner.token)
+	return errors.Join(err, f.reaper.close(err == nil), f.engine.Close())
 }
 
 // Environment is that of every box of the factory.
 func (f *Factory) Environment() bench.Environment {
 	e := f.image.Environment()
-	e.Enforces = bench.Enforces{Memory: true, Processes: true, Disk: true, Inodes: true, CPU: true, Network: true, UID: true}
+	a := f.engine.about
+	e.Enforces = bench.Enforces{Memory: a.Memory, Processes: a.PIDs, Disk: true, Inodes: true, CPU: a.CPU, Network: true, UID: true}
 	return e
 }
 
@@ -83,13 +79,17 @@ func (f *Factory) Open(ctx context.Context, o sandbox.Options) (sandbox.Box, err
 
 // launch makes and starts a container. On failure nothing of it is left.
 func (f *Factory) launch(ctx context.Context, o sandbox.Options) (*conn, error) {
-	uid := image.FirstUID + int(f.uid.Add(1)%image.UIDs)
-	id, err := f.create(ctx, o, uid)
+	uid, err := f.uids.take()
 	if err != nil {
 		return nil, err
 	}
+	id, err := f.create(ctx, o, uid)
+	if err != nil {
+		f.uids.free(uid)
+		return nil, err
+	}
 	f.phase("created")
-	c := hold(f.engine.cli, id)
+	c := hold(ctx, f.engine.cli, id, func() { f.uids.free(uid) })
 	if err = ctx.Err(); err == nil {
 		err = c.attach(ctx)
 	}

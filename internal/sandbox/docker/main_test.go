@@ -34,7 +34,7 @@ func newFactory(ctx context.Context) (*Factory, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	return New(ctx, e, im)
+	return New(e, im)
 }
 
 func open(ctx context.Context, o sandbox.Options) (sandbox.Box, error) {

@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
+	"golang.org/x/sys/unix"
 )
 
 // Labels of the containers of boxes.
@@ -105,8 +107,11 @@ func judge(c container.Summary, host string, now time.Time) Liveness {
 	if err != nil || pid <= 0 {
 		return OwnerDead // we wrote no such label: what it belongs to cannot be running
 	}
-	started, err := processStart(pid)
-	if err != nil || started != c.Labels[labelStarted] {
+	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		return OwnerDead
+	}
+	// A process that cannot be looked at is somebody's all the same.
+	if started, err := processStart(pid); err == nil && started != c.Labels[labelStarted] {
 		return OwnerDead
 	}
 	return OwnerAlive

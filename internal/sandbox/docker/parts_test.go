@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"assay/internal/sandbox"
+	"assay/internal/sandbox/docker/image"
 	"assay/internal/sandbox/link"
 
 	"github.com/containerd/errdefs"
@@ -39,13 +40,14 @@ func TestDemux(t *testing.T) {
 		"both":          {in: chunk(1, "frame") + chunk(2, "words") + chunk(1, "") + chunk(1, "s"), out: "frames", said: "words"},
 		"nothing":       {},
 		"cut head":      {in: chunk(1, "a") + "\x01\x00", out: "a", err: io.ErrUnexpectedEOF},
-		"cut words":     {in: chunk(2, "words")[:10], said: "wo", err: io.EOF},
+		"cut words":     {in: chunk(2, "words")[:10], said: "wo", err: io.ErrUnexpectedEOF},
+		"cut frame":     {in: chunk(1, "frame")[:10], out: "fr", err: io.ErrUnexpectedEOF},
 		"header inside": {in: chunk(1, chunk(2, "x")), out: chunk(2, "x")},
 	} {
 		for kind, wrapped := range map[string]io.Reader{"whole": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
 			d := &demux{r: wrapped, said: &link.Tail{}}
 			out, err := io.ReadAll(d)
-			if string(out) != c.out || d.said.String() != c.said || c.err != nil && c.err != io.EOF && !errors.Is(err, c.err) || c.err == nil && err != nil {
+			if string(out) != c.out || d.said.String() != c.said || !errors.Is(err, c.err) {
 				t.Errorf("%s, %s: %q, said %q, %v", name, kind, out, d.said, err)
 			}
 		}
@@ -163,9 +165,29 @@ func TestOwners(t *testing.T) {
 
 func TestReaperSeesNoSecrets(t *testing.T) {
 	t.Parallel()
-	got := reaperEnv([]string{"HOME=/h", "MY_API_KEY=secret", "DOCKER_HOST=tcp://x", "DOCKER_CERT_PATH=/c", "PATH=/bin", "TESTCONTAINERS_RYUK_DISABLED=true", "odd"})
-	if diff := cmp.Diff([]string{"HOME=/h", "DOCKER_HOST=tcp://x", "DOCKER_CERT_PATH=/c", "PATH=/bin", "TESTCONTAINERS_RYUK_DISABLED=true"}, got); diff != "" {
+	got := reaperEnv([]string{"HOME=/h", "MY_API_KEY=secret", "DOCKER_HOST=tcp://x", "DOCKER_AUTH_CONFIG=secret", "DOCKER_CERT_PATH=/c", "PATH=/bin", "odd"}, "tcp://y")
+	if diff := cmp.Diff([]string{"DOCKER_HOST=tcp://y", "HOME=/h", "DOCKER_CERT_PATH=/c", "PATH=/bin"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestUIDs(t *testing.T) {
+	t.Parallel()
+	u := newUIDs()
+	seen := map[int]bool{}
+	for range image.UIDs {
+		uid, err := u.take()
+		if err != nil || seen[uid] || uid < image.FirstUID || uid >= image.FirstUID+image.UIDs {
+			t.Fatalf("uid %d, taken before: %v, %v", uid, seen[uid], err)
+		}
+		seen[uid] = true
+	}
+	if uid, err := u.take(); err == nil {
+		t.Errorf("uid %d was handed out twice", uid)
+	}
+	u.free(58123)
+	if uid, err := u.take(); err != nil || uid != 58123 {
+		t.Errorf("the free uid is 58123, taken was %d, %v", uid, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,6 +38,7 @@ const farewell = "done\n"
 // of a pipe, in a session of its own, so that no signal of a terminal ends it.
 type reaper struct {
 	token string
+	host  string // address of the engine
 
 	mu     sync.Mutex
 	pid    int
@@ -46,8 +48,8 @@ type reaper struct {
 	doubts bool // a container may still appear
 }
 
-func startReaper(token string) (*reaper, error) {
-	r := &reaper{token: token}
+func startReaper(token, host string) (*reaper, error) {
+	r := &reaper{token: token, host: host}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r, r.start()
@@ -56,7 +58,7 @@ func startReaper(token string) (*reaper, error) {
 // start needs the lock.
 func (r *reaper) start() error {
 	cmd := exec.Command("/proc/self/exe", ReaperArg, r.token)
-	cmd.Dir, cmd.Env = "/", reaperEnv(os.Environ())
+	cmd.Dir, cmd.Env = "/", reaperEnv(os.Environ(), r.host)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err == nil {
@@ -79,7 +81,7 @@ func (r *reaper) ensure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return fmt.Errorf("the factory of boxes is closed")
+		return errors.New("the factory of boxes is closed")
 	}
 	select {
 	case <-r.ended:
@@ -97,15 +99,16 @@ func (r *reaper) doubt() {
 	r.doubts = true
 }
 
-// close ends the reaper after a last look, or lets it go on looking on its own.
-func (r *reaper) close() error {
+// close ends the reaper, or lets it go on looking on its own where the last look
+// of ours failed or may have come too early.
+func (r *reaper) close(looked bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil
 	}
 	r.closed = true
-	if r.doubts {
+	if r.doubts || !looked {
 		return r.in.Close() // as if we had died
 	}
 	_, _ = io.WriteString(r.in, farewell)
@@ -120,13 +123,13 @@ func (r *reaper) close() error {
 	}
 }
 
-// reaperEnv is what finding the engine takes. API keys are no business of a
-// process that may outlive us.
-func reaperEnv(environ []string) []string {
-	var kept []string
+// reaperEnv is what reaching the engine takes. Keys are no business of a process
+// that may outlive us.
+func reaperEnv(environ []string, host string) []string {
+	needed := []string{"DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION", "HOME", "PATH"}
+	kept := []string{"DOCKER_HOST=" + host}
 	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "DOCKER_") || strings.HasPrefix(name, "TESTCONTAINERS_") || slices.Contains([]string{"HOME", "PATH", "XDG_RUNTIME_DIR"}, name) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(needed, name) {
 			kept = append(kept, kv)
 		}
 	}
@@ -134,40 +137,30 @@ func reaperEnv(environ []string) []string {
 }
 
 // Reap is the reaper's program: it waits until its stdin ends and removes every
-// box of the owner. The result is the exit code.
+// box of the owner, unless the runner took its leave. The result is the exit code.
 func Reap(args []string, stdin io.Reader) (exitCode int) {
 	if len(args) != 1 || args[0] == "" {
 		return 2
 	}
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
-	cli, cerr := reaperClient()
-	last, err := io.ReadAll(io.LimitReader(stdin, 64))
-	if err != nil || cerr != nil {
+	last, _ := io.ReadAll(io.LimitReader(stdin, 64)) // an end is an end
+	if string(last) == farewell {
+		return 0
+	}
+	// It connects anew with each request: an engine that is away may come back.
+	cli, err := client.New(client.FromEnv)
+	if err != nil {
 		return 3
 	}
 	defer cli.Close()
-	if string(last) == farewell {
-		_, err := reapOnce(cli, args[0])
-		return map[bool]int{true: 0, false: 3}[err == nil]
-	}
 	reap(cli, args[0])
 	return 0
-}
-
-// reaperClient connects while the runner is alive, so that nothing is left to be
-// found out when it is not.
-func reaperClient() (*client.Client, error) {
-	e, err := Connect(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	return e.cli, nil
 }
 
 func reap(cli *client.Client, token string) {
 	began := time.Now()
 	for time.Since(began) < reapUntil {
-		_, _ = reapOnce(cli, token) // an engine that is away may come back
+		_ = reapOnce(cli, token) // the next round tries again
 		pause := reapSlow
 		if time.Since(began) < reapFast {
 			pause = reapOften
@@ -178,10 +171,10 @@ func reap(cli *client.Client, token string) {
 
 // reapOnce removes all that the owner has, side by side: an engine takes a tenth
 // of a second for each.
-func reapOnce(cli *client.Client, token string) (int, error) {
+func reapOnce(cli *client.Client, token string) error {
 	all, err := list(context.Background(), cli, labelOwner, token)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
@@ -189,10 +182,5 @@ func reapOnce(cli *client.Client, token string) (int, error) {
 		wg.Go(func() { errs[i] = remove(context.Background(), cli, c.ID) })
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return len(all), err
-		}
-	}
-	return len(all), nil
+	return errors.Join(errs...)
 }

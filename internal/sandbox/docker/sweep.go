@@ -2,7 +2,9 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -35,22 +37,26 @@ func list(ctx context.Context, cli *client.Client, label, value string) ([]conta
 	return r.Items, nil
 }
 
-// sweepDead removes boxes whose owner ended on this machine.
-func (e *Engine) sweepDead(ctx context.Context, host string) (removed int, err error) {
-	all, err := list(ctx, e.cli, labelBox, "")
+// SweepDead removes boxes whose owner ended on this machine. What cannot be
+// removed is an error and keeps no other box.
+func (e *Engine) SweepDead(ctx context.Context) error {
+	boxes, err := e.Boxes(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for boxes that were left behind: %w", err)
+		return fmt.Errorf("look for boxes that were left behind: %w", err)
 	}
-	for _, c := range all {
-		if judge(c, host, e.now()) != OwnerDead {
-			continue
+	errs := make([]error, len(boxes))
+	var wg sync.WaitGroup
+	for i, b := range boxes {
+		if b.Owner == OwnerDead {
+			wg.Go(func() {
+				if err := e.Remove(ctx, b); err != nil {
+					errs[i] = fmt.Errorf("remove box %.12s that a dead run left behind: %w", b.ID, err)
+				}
+			})
 		}
-		if err := remove(ctx, e.cli, c.ID); err != nil {
-			return removed, fmt.Errorf("remove box %.12s that a dead run left behind: %w", c.ID, err)
-		}
-		removed++
 	}
-	return removed, nil
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // now is the engine's time.

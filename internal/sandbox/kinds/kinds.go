@@ -48,21 +48,24 @@ func Hidden(args []string, stdin io.Reader) (exitCode int, done bool) {
 // once. note is told what takes time and, for Auto, which kind it is and why.
 func Open(ctx context.Context, kind string, getenv func(string) string, note func(string)) (Factory, error) {
 	switch kind {
-	case docker.Kind:
-		return openDocker(ctx, getenv, note)
 	case bwrap.Kind:
 		return openBwrap(ctx, getenv, note)
-	case Auto:
+	case docker.Kind, Auto:
 	default:
 		return nil, fmt.Errorf("sandbox %q is not known; use auto, docker or bwrap", kind)
 	}
-	f, derr := openDocker(ctx, getenv, note)
+	e, derr := docker.Connect(ctx)
 	if derr == nil {
-		note("boxes: docker")
-		return f, nil
+		// An engine that answers is used, or its fault is told: falling back then
+		// would change the kind of box between two runs of one study without a word.
+		f, err := openDocker(ctx, e, getenv, note)
+		if err == nil && kind == Auto {
+			note("boxes: docker")
+		}
+		return f, err
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if kind == docker.Kind || ctx.Err() != nil {
+		return nil, derr
 	}
 	f, err := openBwrap(ctx, getenv, note)
 	if err != nil {
@@ -84,10 +87,11 @@ func openBwrap(ctx context.Context, getenv func(string) string, note func(string
 	return f, nil
 }
 
-func openDocker(ctx context.Context, getenv func(string) string, note func(string)) (Factory, error) {
-	e, err := docker.Connect(ctx)
-	if err != nil {
-		return nil, err
+// openDocker takes the engine over. What dead runs left on it is removed first;
+// where that fails it is only said, for it hurts nobody.
+func openDocker(ctx context.Context, e *docker.Engine, getenv func(string) string, note func(string)) (Factory, error) {
+	if err := e.SweepDead(ctx); err != nil {
+		note(fmt.Sprintf("%v; see 'assay clean'", err))
 	}
 	o, err := ImageOptions(getenv)
 	if err != nil {
@@ -97,7 +101,7 @@ func openDocker(ctx context.Context, getenv func(string) string, note func(strin
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	f, err := docker.New(ctx, e, im)
+	f, err := docker.New(e, im)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -59,7 +59,10 @@ func New(from Opener, o sandbox.Options, size int) (*Pool, error) {
 func (p *Pool) Take(ctx context.Context) (sandbox.Box, error) {
 	defer p.fill()
 	for {
-		w, ok := p.pop()
+		w, ok, closed := p.pop()
+		if closed {
+			return nil, errors.New("the pool of boxes is closed")
+		}
 		if !ok {
 			return p.from.Open(ctx, p.options)
 		}
@@ -74,15 +77,15 @@ func (p *Pool) Take(ctx context.Context) (sandbox.Box, error) {
 }
 
 // pop takes the box that has waited longest.
-func (p *Pool) pop() (waiting, bool) {
+func (p *Pool) pop() (w waiting, ok, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.ready) == 0 {
-		return waiting{}, false
+	if p.closed || len(p.ready) == 0 {
+		return waiting{}, false, p.closed
 	}
-	w := p.ready[0]
+	w = p.ready[0]
 	p.ready = p.ready[1:]
-	return w, true
+	return w, true, false
 }
 
 func (p *Pool) lives(ctx context.Context, b sandbox.Box) bool {

@@ -160,6 +160,9 @@ func TestCloseDuringAStart(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
+		if b, err := p.Take(t.Context()); err == nil {
+			t.Errorf("a closed pool hands out %v", b)
+		}
 		if len(f.opened) != 0 {
 			t.Errorf("%d boxes were opened for a closed pool", len(f.opened))
 		}

@@ -20,6 +20,11 @@ const (
 func (sv *server) sweep() {
 	sv.gate.Lock()
 	defer sv.gate.Unlock()
+	sv.killMarked()
+}
+
+// killMarked ends everything, and says of what the host wanted that we did it.
+func (sv *server) killMarked() {
 	sv.mu.Lock()
 	for p := range sv.live {
 		p.mu.Lock()
@@ -54,8 +59,8 @@ func (sv *server) sweepUp() {
 		}
 		return rest
 	})
-	if !clean {
-		sv.killEverything()
+	if !clean { // the wanted ones go too, and it was us
+		sv.killMarked()
 	}
 }
 

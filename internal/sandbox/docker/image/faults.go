@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"assay/internal/sandbox"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
 )
 
 // failed says what an engine's fault means for people, where they can mend it.
@@ -28,4 +31,10 @@ func failed(doing string, err error) error {
 func refused(err error) bool {
 	var said *engineError
 	return errors.As(err, &said)
+}
+
+// answered tells an error that the engine sent from one of the way to it.
+func answered(err error) bool {
+	return !client.IsErrConnectionFailed(err) &&
+		(errdefs.IsInvalidArgument(err) || errdefs.IsInternal(err) || errdefs.IsNotFound(err) || errdefs.IsConflict(err) || errdefs.IsNotImplemented(err))
 }

@@ -56,7 +56,7 @@ func (m *maker) send(ctx context.Context, d draft) error {
 	if err == nil {
 		err = readMessages(answer, nil)
 		_ = answer.Close()
-	} else {
+	} else if answered(err) {
 		err = &engineError{err.Error()}
 	}
 	_ = r.CloseWithError(errStopped)
