@@ -30,6 +30,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(name string) (bool, error) {
+			if name == "full" {
+				return os.Getenv("ASSAY_FULL") != "", nil
+			}
 			if name != docker.Kind && name != bwrap.Kind {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}

@@ -1,6 +1,7 @@
 package boxtest
 
 import (
+	"slices"
 	"testing"
 
 	"assay/internal/bench"
@@ -15,6 +16,9 @@ type Kind struct {
 	// pid opened; its candidate has mark among its arguments. nil: the processes of
 	// this machine that have it, for kinds whose processes can be seen here.
 	Left func(t *testing.T, pid int, mark string) []string
+
+	// Only names the groups to run; nil: all of them.
+	Only []string
 }
 
 // suite is one run of the conformance tests.
@@ -59,6 +63,9 @@ func (k Kind) Run(t *testing.T) {
 
 // group runs tests that count as one line of the table.
 func (s suite) group(t *testing.T, group string, all tests, parallel bool) {
+	if s.Only != nil && !slices.Contains(s.Only, group) {
+		return
+	}
 	for name, test := range all {
 		t.Run(group+"/"+name, func(t *testing.T) {
 			if parallel {
