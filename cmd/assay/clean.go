@@ -63,8 +63,8 @@ func clean(s state, all bool) error {
 		}
 		removed++
 	}
-	fmt.Fprintf(s.stdout, "removed %s; left %s of runs that are alive, %s whose runs cannot be seen from here\n",
-		count(removed, "box", "boxes"), count(alive, "box", "boxes"), count(elsewhere, "box", "boxes"))
+	fmt.Fprintf(s.stdout, "removed %s; left %d of live runs, %d of runs that cannot be seen from here\n",
+		count(removed, "box", "boxes"), alive, elsewhere)
 	return errors.Join(errs...)
 }
 

@@ -32,7 +32,7 @@ record and report are those of every run.
 			return runDemo(s, dir, kind)
 		},
 	}
-	sandboxFlag(c, &kind, "boxes to use: auto (docker where an engine answers, else bwrap), docker or bwrap")
+	sandboxFlag(c, &kind, "boxes: auto, docker or bwrap")
 	c.Flags().StringVar(&dir, "dir", "demo", "folder for study.toml and demo.db")
 	return c
 }

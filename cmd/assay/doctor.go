@@ -47,7 +47,8 @@ warn (usable, something suffers); fail; n/a (not here, or not to be known), and
 below it what mends it.
 
 The exit status is that of the sandbox that was asked for: 0 if it can be used,
-1 if not. Other findings do not change it.
+1 if not. Other findings do not change it. Each kind of box that can be used is
+tried once.
 ` + exitHelp,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,9 +58,9 @@ The exit status is that of the sandbox that was asked for: 0 if it can be used,
 			return runDoctor(s, o)
 		},
 	}
-	sandboxFlag(c, &o.sandbox, "sandbox that must be usable: auto (any of them), docker or bwrap")
+	sandboxFlag(c, &o.sandbox, "usable: auto (any), docker, bwrap")
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
-	c.Flags().DurationVar(&o.timeout, "timeout", 0, "deadline of every check (default: each its own, 2s to 20s)")
+	c.Flags().DurationVar(&o.timeout, "timeout", 0, "deadline of every check, such as 5s")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(boxKinds(), o.sandbox) {
 			return usagef("--sandbox %q is not known: auto, docker or bwrap", o.sandbox)

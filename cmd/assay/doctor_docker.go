@@ -108,11 +108,11 @@ func dockerBoxCheck(ctx context.Context, s state, e *docker.Engine) (doctor.Chec
 	if err != nil {
 		return doctor.Check{}, errors.Join(err, own.Close())
 	}
-	c, err := tryBox(ctx, f)
+	c, err := tryBox(ctx, f, im)
 	return c, errors.Join(err, f.Close())
 }
 
-func tryBox(ctx context.Context, f *docker.Factory) (doctor.Check, error) {
+func tryBox(ctx context.Context, f *docker.Factory, im image.Image) (doctor.Check, error) {
 	begun := time.Now()
 	b, err := f.Open(ctx, sandbox.Options{})
 	if err != nil {
@@ -125,7 +125,7 @@ func tryBox(ctx context.Context, f *docker.Factory) (doctor.Check, error) {
 	}
 	if string(r.Stdout) != "42\n" {
 		return doctor.Check{State: doctor.Fail, Found: fmt.Sprintf("Python in a box says %q (%s, exit code %d, %q)", r.Stdout, r.Reason, r.Code, r.Stderr),
-			Cure: "remove the image with assay image prune, then assay image build"}, nil
+			Cure: "docker image rm " + im.Ref + ", then assay image build"}, nil
 	}
 	return doctor.Check{State: doctor.OK, Found: fmt.Sprintf("opened in %d ms, ran Python in %d ms; enforces %s", opened.Milliseconds(), r.Wall.Milliseconds(), f.Environment().Enforces)}, nil
 }

@@ -89,7 +89,7 @@ const (
 )
 
 var cures = map[Fault]string{
-	FaultGone:       "start the engine (sudo systemctl start docker) or correct DOCKER_HOST, then run the same command again",
+	FaultGone:       "start the engine (sudo systemctl start docker), or correct or unset DOCKER_HOST",
 	FaultPermission: "let your user use the engine: sudo usermod -aG docker $USER, then log in again",
 	FaultDiskFull:   "make room on the engine's disk: docker system df shows what takes it, docker system prune removes what is unused",
 	FaultImage:      "the image of boxes was removed; assay image build makes it again",
