@@ -65,11 +65,10 @@ func Connect(ctx context.Context) (*Engine, error) {
 		return nil, err
 	}
 	named := os.Getenv("DOCKER_HOST")
-	c, err := testcontainers.NewDockerClientWithOpts(ctx)
+	cli, err := find(ctx)
 	if err != nil {
 		return nil, unavailable(named, err)
 	}
-	cli := c.Client
 	// The library falls back to the local socket when DOCKER_HOST does not answer.
 	if host := cli.DaemonHost(); named != "" && host != named {
 		_ = cli.Close()
@@ -97,6 +96,24 @@ func Connect(ctx context.Context) (*Engine, error) {
 		}
 	}
 	return e, nil
+}
+
+// find asks the library for the engine. It panics where the engine answers too
+// late, which is an error like any other.
+func find(ctx context.Context) (cli *client.Client, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+			if ctx.Err() != nil {
+				err = errors.Join(ctx.Err(), err)
+			}
+		}
+	}()
+	c, err := testcontainers.NewDockerClientWithOpts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Client, nil
 }
 
 // settle fixes, once, what the library reads from the environment: no reaper

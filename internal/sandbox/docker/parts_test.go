@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"assay/internal/sandbox"
+	"assay/internal/sandbox/boxtest"
 	"assay/internal/sandbox/docker/image"
 	"assay/internal/sandbox/link"
 
@@ -211,5 +212,23 @@ func TestArchitectures(t *testing.T) {
 	var u *sandbox.UnavailableError
 	if err := e.supports(); !errors.As(err, &u) || !strings.Contains(u.Problem, "s390x") {
 		t.Errorf("a foreign engine: %v", err)
+	}
+}
+
+// Whenever the time runs out, it is an error: the library would panic.
+func TestConnectInNoTime(t *testing.T) {
+	_, err := ours()
+	boxtest.Skip(t, err)
+	for d := time.Duration(0); d < 40*time.Millisecond; d += time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		e, err := Connect(ctx)
+		cancel()
+		var u *sandbox.UnavailableError
+		switch {
+		case err == nil:
+			_ = e.Close()
+		case !errors.As(err, &u):
+			t.Errorf("after %s: %v", d, err)
+		}
 	}
 }
